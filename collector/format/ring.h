@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shared-memory contract between the shim (writer) and the collector (reader).
+ *
+ * One memfd per traced process: a control region, then one ring per recording thread. Each ring has
+ * exactly one producer and one consumer. FORMAT.md, part "Ring", specifies every byte; this header
+ * is that table in C. Everything here may be read by a process that must treat it as hostile: the
+ * collector validates every index, the shim masks every index it reads back.
+ */
+#ifndef GPUTRACE_FORMAT_RING_H
+#define GPUTRACE_FORMAT_RING_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define RING_MAGIC 0x676e697265637467ull /* "gtcering" in little-endian bytes */
+#define RING_VERSION_MAJOR 1             /* layouts of different majors never meet */
+#define RING_VERSION_MINOR 0             /* a reader accepts any minor */
+
+#define RING_CONTROL_BYTES (128u * 1024) /* whole pages on 4, 16 and 64 KiB systems */
+#define RING_SLOTS_OFFSET 4096u
+#define RING_SLOT_COUNT 1024u
+#define RING_HEADER_BYTES 4096u /* head, tail and drop counters, before a ring's data */
+#define RING_DROP_KINDS 64u     /* one counter per record kind */
+
+/* Data bytes of one ring: a power of two between these. */
+#define RING_MIN_BYTES (32u * 1024)
+#define RING_MAX_BYTES (64u * 1024 * 1024)
+
+/* Where ring_control.clock_kind says that ticks come from. */
+enum ring_clock {
+	RING_CLOCK_TSC = 1,       /* x86 rdtsc, invariant */
+	RING_CLOCK_CNTVCT = 2,    /* aarch64 virtual counter */
+	RING_CLOCK_MONOTONIC = 3, /* clock_gettime(CLOCK_MONOTONIC), ticks are nanoseconds */
+};
+
+enum ring_collector_state {
+	RING_COLLECTOR_NONE = 0,  /* nobody attached yet */
+	RING_COLLECTOR_READY = 1, /* attached, version and build checked, draining */
+	RING_COLLECTOR_DONE = 2,  /* the file is complete; the job may exit */
+	RING_COLLECTOR_FAILED = 3 /* gave up (collector_errno says why); records are only dropped */
+};
+
+enum ring_slot_state {
+	RING_SLOT_FREE = 0,    /* never used, or drained after its thread ended: may be claimed */
+	RING_SLOT_CLAIMED = 1, /* a thread is filling in the fields below; not yet readable */
+	RING_SLOT_LIVE = 2,    /* producer attached */
+	RING_SLOT_RETIRED = 3  /* producer gone; the collector drains it, then sets FREE */
+};
+
+/*
+ * One recording thread. A slot that becomes FREE keeps its offset and data_bytes, so that the next
+ * thread reuses the memory. data_bytes == 0: no memory attached yet.
+ */
+struct ring_slot {
+	_Atomic uint32_t state;  /* enum ring_slot_state; release on LIVE and RETIRED and FREE */
+	uint32_t thread_id;      /* Linux tid in the job's own PID namespace */
+	uint64_t offset;         /* of the ring header in the memfd, page aligned */
+	uint32_t data_bytes;     /* power of two, RING_MIN_BYTES .. RING_MAX_BYTES */
+	uint32_t generation;     /* incremented at every claim */
+	uint64_t claimed_ticks;  /* when this thread took the slot */
+	uint64_t reserved[4];
+};
+
+/* At ring_slot.offset. Positions count bytes since the ring's creation and never wrap in practice;
+ * a byte's place is position & (data_bytes - 1). Data starts RING_HEADER_BYTES after this header. */
+struct ring_header {
+	_Alignas(64) _Atomic uint64_t head; /* producer: end of committed records (release) */
+	_Alignas(64) _Atomic uint64_t tail; /* collector: end of consumed records (release) */
+	_Alignas(64) _Atomic uint64_t dropped[RING_DROP_KINDS]; /* producer: records lost, by kind */
+};
+
+struct ring_control {
+	uint64_t magic;
+	uint16_t version_major;
+	uint16_t version_minor;
+	uint32_t control_bytes; /* RING_CONTROL_BYTES */
+	uint32_t slot_count;    /* RING_SLOT_COUNT */
+	uint32_t clock_kind;    /* enum ring_clock */
+	uint32_t process_id;    /* as the job sees itself */
+	uint32_t reserved0;
+	uint64_t clock_hz;      /* nominal ticks per second; CLOCK records are the truth */
+	uint64_t start_ticks;
+	uint64_t start_realtime_ns;
+	char shim_build[40];    /* build string of the shim, NUL terminated */
+
+	_Alignas(64) _Atomic uint32_t collector_state; /* enum ring_collector_state (release) */
+	int32_t collector_errno;
+	char collector_build[40];
+	_Atomic uint64_t collector_heartbeat_ns; /* CLOCK_MONOTONIC, at least every 50 ms */
+	_Atomic uint64_t written_ticks; /* everything committed before this tick is in the file */
+
+	/* The shim asks "write everything committed so far" by incrementing flush_request; the
+	 * collector answers by storing the request number it has satisfied. */
+	_Alignas(64) _Atomic uint64_t flush_request;
+	_Atomic uint64_t flush_done;
+
+	_Alignas(64) _Atomic uint32_t capture_enabled; /* 1 record, 0 leave one branch per call */
+	_Atomic uint32_t session_ended; /* shim: normal exit, drain, write the end, become DONE */
+	_Atomic uint64_t memory_bytes;  /* end of the last ring allocated in the memfd */
+	_Atomic uint64_t unrecorded;    /* calls of threads that got no ring (limits, no memory) */
+};
+
+static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");
+static_assert(sizeof(struct ring_header) <= RING_HEADER_BYTES, "ring_header fits");
+static_assert(sizeof(struct ring_control) <= RING_SLOTS_OFFSET, "ring_control fits its page");
+static_assert(RING_SLOTS_OFFSET + RING_SLOT_COUNT * sizeof(struct ring_slot) <= RING_CONTROL_BYTES,
+	      "slots fit the control region");
+
+static inline struct ring_slot *ring_slots(struct ring_control *control)
+{
+	return (struct ring_slot *)((char *)control + RING_SLOTS_OFFSET);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace file: how chunks stand on disk. FORMAT.md specifies it for other programs; this header
+ * is the same in C. Numbers are little-endian and read through bytes.h, never by a cast.
+ *
+ *   file   = file head, segment...
+ *   segment = SEGMENT chunk, then ROWS and COLUMNS chunks in any order
+ *   last   = END chunk, then INDEX chunk (both missing when the writer was killed)
+ *
+ * Every chunk is one zstd skippable frame (its header) followed by its payload: a zstd frame, or,
+ * where CHUNK_STORED is set, a second skippable frame. So `zstd -t` verifies a file and a reader
+ * that knows only zstd skips what it does not know.
+ *
+ * How the 50 ms tail works. Committed host records are appended as ROWS chunks with CHUNK_TAIL.
+ * Later the same records are written as COLUMNS chunks whose covers_sequence says which tail chunks
+ * they replace: first appended behind the tail, then copied over it, then the file is cut. Killed at
+ * any point, the file holds every record in at least one valid chunk: the reader drops tail chunks
+ * with sequence <= the largest covers_sequence seen in the file, drops chunks whose sequence number
+ * it has already read, and where a header is not valid searches on, 8 bytes at a time, for the next one.
+ * For that every chunk starts at a multiple of 8 and payloads are padded.
+ */
+#ifndef GPUTRACE_FORMAT_TRACE_FILE_H
+#define GPUTRACE_FORMAT_TRACE_FILE_H
+
+#include <stdint.h>
+
+#define TRACE_VERSION_MAJOR 1 /* a reader refuses a newer major */
+#define TRACE_VERSION_MINOR 0 /* a reader skips what a newer minor added */
+
+/* zstd's skippable frame magics are 0x184D2A50 .. 5F; 8 bytes of frame header precede our bytes. */
+#define TRACE_FRAME_HEAD 0x184D2A50u    /* the file head */
+#define TRACE_FRAME_CHUNK 0x184D2A51u   /* a chunk header */
+#define TRACE_FRAME_STORED 0x184D2A52u  /* an uncompressed payload */
+#define TRACE_FRAME_PADDING 0x184D2A53u /* fills up to a multiple of 8 (at least 8 bytes) */
+
+#define TRACE_HEAD_MAGIC "gputrace" /* 8 bytes at offset 8 of the file */
+
+/* File head: 64 bytes.
+ *   0 u32 TRACE_FRAME_HEAD   4 u32 56            8 char[8] TRACE_HEAD_MAGIC
+ *  16 u16 major             18 u16 minor        20 u32 feature bits (0; unknown ones are ignored)
+ *  24 u64 session start, CLOCK_REALTIME ns      32 u8[16] session id (random)
+ *  48 u32 clock kind (ring.h enum ring_clock, 0 for imports whose ticks are ns)
+ *  52 u32 reserved          56 u32 reserved     60 u32 crc32c of bytes 0..59
+ */
+#define TRACE_HEAD_BYTES 64
+
+enum chunk_type {
+	CHUNK_SEGMENT = 1, /* starts a segment: dictionaries start anew; no payload */
+	CHUNK_ROWS = 2,    /* records as in record.h, back to back, of one thread */
+	CHUNK_COLUMNS = 3, /* records of one fixed-size kind, column by column */
+	CHUNK_END = 4,     /* normal end: payload is empty; header says how the session ended */
+	CHUNK_INDEX = 5    /* headers of all chunks, 88 bytes each, preceded by a u64 file offset */
+};
+
+enum chunk_flag {
+	CHUNK_STORED = 1,    /* payload is not compressed */
+	CHUNK_TAIL = 2       /* ROWS of the 50 ms tail, to be replaced by columns */
+};
+
+/* In the END chunk's `kind`. */
+enum session_end {
+	SESSION_EXITED = 1, /* the process ended normally and the shim said so */
+	SESSION_KILLED = 2, /* the process vanished; everything committed is in the file */
+	SESSION_EXECED = 3, /* replaced itself by exec */
+	SESSION_IMPORTED = 4
+};
+
+/* Chunk header: 88 bytes.
+ *   0 u32 TRACE_FRAME_CHUNK  4 u32 80
+ *   8 u32 CHUNK_MAGIC       12 u16 chunk_type   14 u16 record kind (COLUMNS), session_end (END)
+ *  16 u64 sequence (unique in the file, grows with creation, starts at 1)
+ *  24 u64 covers_sequence (tail chunks up to here are replaced by this chunk's group; 0 none)
+ *  32 u64 first time        40 u64 last time   (ticks for host kinds, gpu_ns for GPU kinds)
+ *  48 u32 row count         52 u32 thread (ROWS; COLUMNS have a thread column)
+ *  56 u32 flags             60 u32 payload bytes on disk, with its frame header, without padding
+ *  64 u32 payload bytes decoded
+ *  68 u32 crc32c of the payload bytes on disk   72 u32 segment number, from 1
+ *  76 u32 reserved          80 u32 reserved     84 u32 crc32c of bytes 0..83
+ *
+ * A group of COLUMNS/ROWS chunks that replaces a tail is complete only when its last chunk is
+ * there: only that one carries covers_sequence.
+ */
+#define CHUNK_MAGIC 0x4b434754u /* "TGCK" */
+#define CHUNK_HEADER_BYTES 88
+#define CHUNK_MAX_PAYLOAD (64u * 1024 * 1024) /* decoded; larger is refused as damage */
+#define CHUNK_MAX_ROWS 65536u
+
+/* COLUMNS payload: u16 column count, u16 reserved, u32 reserved, then a directory of 16-byte entries
+ *   u16 column id (record_schema.h; 0 is the thread column), u8 width in bytes, u8 encoding,
+ *   u32 encoded bytes, u64 base value
+ * then the encoded columns in directory order. A column that is not there reads as zeros; an unknown
+ * encoding makes its column absent.
+ */
+enum column_encoding {
+	COLUMN_PLAIN = 1,        /* width bytes per row */
+	COLUMN_CONSTANT = 2,     /* every row has the base value; no bytes */
+	COLUMN_DELTA_VARINT = 3, /* zigzag LEB128 of the difference to the row before; row 0: to base */
+	COLUMN_DICTIONARY = 4,   /* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
+	COLUMN_OFFSET_VARINT = 5 /* zigzag LEB128 of the difference to another column of the same row
+				  * (base = that column's id), e.g. end_ticks against begin_ticks */
+};
+
+#define SEGMENT_MAX_BYTES (64u * 1024 * 1024)
+#define SEGMENT_MAX_SECONDS 60
+
+#endif

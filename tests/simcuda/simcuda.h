@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated CUDA stack, as its own libraries and the tests meet it. Programs under test never
+ * include this: they see only CUDA's public API. Nothing here is ever installed.
+ *
+ *   libcuda.so.1        public driver API; contexts, memory, streams, events, modules, launches;
+ *                       one modelled GPU per ordinal; the exact log; faults on demand
+ *   libcudart.so.13     runtime API on top of it, through cuGetProcAddress as the real one
+ *   libcudart_static.a  the same objects for nvcc's default -cudart static
+ *   libcublas.so.13     the gemm family; launches plausibly named kernels through the driver API
+ *   libcupti.so.13      activity records of what the simulated driver did
+ *
+ * Environment (read at cuInit unless noted):
+ *   SIMCUDA_GPU=NAME        row of viewer/knowledge/gpus.tsv: its name, or a lower-case alias with
+ *                           dashes such as a100-sxm-80gb, h100-sxm, rtx4090. Default a100-sxm-80gb.
+ *   SIMCUDA_GPUS=N          number of devices, 1..16. Default 1.
+ *   SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's.
+ *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
+ *                           and width: see sim_model.c.
+ *   SIMCUDA_TIME_SCALE=X    wall seconds per modelled second. Default 1. 0: work completes at once
+ *                           on the wall clock; modelled times stay the same.
+ *   SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
+ *                           flops-per-thread" for kernels whose cost the model cannot know.
+ *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
+ *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
+ *   SIMCUDA_FAIL=FUNC:K:R[,...]  the K-th call (from 1) of driver function FUNC returns CUresult R.
+ *   SIMCUDA_CUPTI_VERSION=N what cuptiGetVersion reports, with that version's record sizes.
+ *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th record
+ *                           has no times), drop=K (every K-th record is lost and counted),
+ *                           no-KIND (enabling activity kind KIND fails), null-buffer, reorder.
+ *
+ * Log: one line per event, fields separated by tabs, written when the call returns:
+ *   call  SEQ TID FUNCTION RESULT key=value...   every driver call that allocates, frees, copies,
+ *         sets, launches, synchronises, or touches streams, events, modules; values in decimal,
+ *         addresses in 0x hex. Copies: dst= src= bytes= stream= async= direction=h2d|d2h|d2d|h2h
+ *         Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory: address= bytes=.
+ *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
+ *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
+ *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
+ *         times on the clock that CUPTI reports
+ *   live  BYTES                                  device bytes live, after each change
+ */
+#ifndef GPUTRACE_SIMCUDA_H
+#define GPUTRACE_SIMCUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exported by libcuda.so.1 so that a trace can say "simulated". A NUL-terminated sentence. */
+extern const char gputrace_simulated_cuda[];
+
+/* What a kernel costs on the modelled GPU. */
+struct simcuda_cost {
+	double fixed_ns;
+	double bytes;       /* device memory traffic */
+	double flops;
+	double peak_flops;  /* rate to divide flops by; 0: the device's fp32 rate */
+	double efficiency;  /* 0..1 of peak_flops that the kernel reaches; 0 means 1 */
+};
+
+/* A CUfunction named `name` that exists in no module, for the fake libraries; the same name gives the
+ * same handle. Cost applies to the next launch of it by this thread. Exported by libcuda.so.1. */
+void *simcuda_library_kernel(const char *name, const struct simcuda_cost *next_launch);
+
+/* Appends one line ("blas\t..." or "rt\t...") to the exact log; adds the sequence number and the
+ * thread. No-op without SIMCUDA_LOG. Exported by libcuda.so.1. */
+void simcuda_log(const char *tag, const char *function, int result, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* How libcupti.so.13 learns what the driver did. All calls come from the thread that makes the CUDA
+ * call (enter/exit) or from the simulated GPU's thread (activity). */
+struct simcuda_activity {
+	int kind; /* 1 kernel, 2 copy, 3 set, 4 sync */
+	uint64_t begin_ns, end_ns;
+	uint32_t correlation, device, context, stream;
+	uint64_t bytes;
+	int direction;             /* CUpti_ActivityMemcpyKind */
+	int source_kind, destination_kind; /* CUpti_ActivityMemoryKind */
+	int is_async;
+	uint32_t grid[3], block[3], shared_static, shared_dynamic, registers;
+	uint32_t value;            /* memset */
+	int sync_type;             /* CUpti_ActivitySynchronizationType */
+	const char *name;          /* valid for the life of the process */
+};
+struct simcuda_tool {
+	/* domain 1 driver, 2 runtime; function is the API name; site 0 enter, 1 exit. */
+	void (*api)(int domain, int site, const char *function, uint32_t correlation, int result);
+	void (*activity)(const struct simcuda_activity *activity);
+};
+/* One tool; NULL detaches. Exported by libcuda.so.1. */
+void simcuda_attach_tool(const struct simcuda_tool *tool);
+uint64_t simcuda_gpu_clock_ns(void); /* the clock of activity times: CLOCK_REALTIME based */
+
+/* For libcudart: brackets a runtime call so that nested driver calls share its correlation id. */
+uint32_t simcuda_runtime_enter(const char *function);
+void simcuda_runtime_exit(const char *function, uint32_t correlation, int result);
+
+#endif
