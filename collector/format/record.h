@@ -34,6 +34,7 @@ enum name_space {
 	NAME_KERNEL = 2,  /* mangled kernel name */
 	NAME_PYTHON = 3,  /* "function\x1f/path/file.py" */
 	NAME_CLASS = 4,   /* library and operation of an imported event, e.g. "aten::mm" */
+	NAME_MARK = 5,    /* text of a range, of its domain or category */
 };
 
 struct record_name {
@@ -110,7 +111,8 @@ struct record_library {
 enum frame_type {
 	FRAME_NATIVE = 1,   /* value: return address */
 	FRAME_PYTHON = 2,   /* value: NAME_PYTHON number, line set */
-	FRAME_TRUNCATED = 3 /* the walk was cut here */
+	FRAME_TRUNCATED = 3, /* the walk was cut here */
+	FRAME_OPERATOR = 4  /* value: NAME_CLASS number; an operator of a framework ("aten::item") */
 };
 
 struct site_frame {
@@ -271,6 +273,66 @@ struct record_gemm {
 	uint32_t reserved1;
 };
 
+enum mark_type {
+	MARK_RANGE = 1,  /* opened and closed by the same thread, nested there */
+	MARK_SPAN = 2,   /* start and end may be on different threads; need not nest */
+	MARK_INSTANT = 3 /* end_ticks == begin_ticks */
+};
+
+enum mark_source { MARK_NVTX = 1, MARK_TORCH = 2, MARK_API = 3 /* gputrace_mark() */ };
+
+/* A step is a mark whose name says so ("ProfilerStep#12"); the model decides. */
+struct record_mark {
+	struct record_head head;
+	uint64_t begin_ticks;
+	uint64_t end_ticks; /* 0: never closed in this recording */
+	uint64_t name;      /* NAME_MARK number */
+	uint64_t domain;    /* NAME_MARK number, 0 the default domain */
+	uint64_t value;     /* integer payload, 0 none */
+	uint8_t type;       /* enum mark_type */
+	uint8_t source;     /* enum mark_source */
+	uint16_t reserved0;
+	uint32_t category;  /* as the program numbers them, 0 none */
+};
+
+enum block_op {
+	BLOCK_ALLOC = 1,          /* a block was handed out */
+	BLOCK_FREE = 2,           /* a block may be used again */
+	BLOCK_FREE_REQUESTED = 3, /* given back, still used by a stream */
+	BLOCK_SEGMENT_ALLOC = 4,  /* memory taken from the driver */
+	BLOCK_SEGMENT_FREE = 5,
+	BLOCK_SEGMENT_MAP = 6,    /* an expandable segment grew */
+	BLOCK_SEGMENT_UNMAP = 7,
+	BLOCK_OUT_OF_MEMORY = 8,  /* size_bytes: the request; address: what the driver had free */
+	/* What there was at one instant (a snapshot), in address order; blocks follow their segment. */
+	BLOCK_HELD_SEGMENT = 16,
+	BLOCK_HELD_LIVE = 17,     /* handed out */
+	BLOCK_HELD_PENDING = 18,  /* given back, still used by a stream */
+	BLOCK_HELD_FREE = 19      /* cached */
+};
+
+enum block_flag {
+	BLOCK_SMALL_POOL = 1,  /* of the pool for small blocks */
+	BLOCK_PRIVATE_POOL = 2, /* of a pool of its own (CUDA graphs, user pools) */
+	BLOCK_EXPANDABLE = 4   /* of an expandable segment */
+};
+
+struct record_block {
+	struct record_head head;
+	uint64_t ticks;
+	uint64_t site;            /* record_site.id, 0 unknown */
+	uint64_t address;
+	uint64_t size_bytes;      /* as rounded by the allocator */
+	uint64_t requested_bytes; /* as asked for, 0 unknown */
+	uint64_t stream;
+	uint64_t allocated_bytes; /* the allocator's total after this event, 0 unknown */
+	uint64_t reserved_bytes;  /* likewise */
+	uint32_t device;
+	uint8_t op;               /* enum block_op */
+	uint8_t flags;            /* enum block_flag */
+	uint16_t reserved0;
+};
+
 /* ---- what the GPU did ---- */
 
 /* Common part. begin_ns == end_ns == 0 never appears: such records are counted as LOSS_ZERO_TIME. */
@@ -330,6 +392,8 @@ static_assert(sizeof(struct record_copy) == 96, "record_copy");
 static_assert(sizeof(struct record_launch) == 104, "record_launch");
 static_assert(sizeof(struct record_memory) == 88, "record_memory");
 static_assert(sizeof(struct record_gemm) == 152, "record_gemm");
+static_assert(sizeof(struct record_mark) == 56, "record_mark");
+static_assert(sizeof(struct record_block) == 80, "record_block");
 static_assert(sizeof(struct record_gpu_kernel) == 104, "record_gpu_kernel");
 
 #endif

@@ -39,7 +39,9 @@
  *   0 u32 TRACE_FRAME_HEAD   4 u32 56            8 char[8] TRACE_HEAD_MAGIC
  *  16 u16 major             18 u16 minor        20 u32 feature bits (0; unknown ones are ignored)
  *  24 u64 session start, CLOCK_REALTIME ns      32 u8[16] session id (random)
- *  48 u32 clock kind (ring.h enum ring_clock, 0 for imports whose ticks are ns)
+ *  48 u32 clock kind (ring.h enum ring_clock). 0 for imports: one tick is one ns, and the CLOCK
+ *         record says which tick is the session's start (and its calendar time, if it is known;
+ *         it then goes before byte 24, which an importer cannot know when it writes the head)
  *  52 u32 reserved          56 u32 reserved     60 u32 crc32c of bytes 0..59
  */
 #define TRACE_HEAD_BYTES 64
