@@ -51,7 +51,7 @@ enum chunk_type {
 	CHUNK_ROWS = 2,    /* records as in record.h, back to back, of one thread */
 	CHUNK_COLUMNS = 3, /* records of one fixed-size kind, column by column */
 	CHUNK_END = 4,     /* normal end: payload is empty; header says how the session ended */
-	CHUNK_INDEX = 5    /* headers of all chunks, 88 bytes each, preceded by a u64 file offset */
+	CHUNK_INDEX = 5    /* one entry per chunk that counts: u64 file offset, its 88-byte header */
 };
 
 enum chunk_flag {
@@ -77,7 +77,8 @@ enum session_end {
  *  56 u32 flags             60 u32 payload bytes on disk, with its frame header, without padding
  *  64 u32 payload bytes decoded
  *  68 u32 crc32c of the payload bytes on disk   72 u32 segment number, from 1
- *  76 u32 reserved          80 u32 reserved     84 u32 crc32c of bytes 0..83
+ *  76 u64 complete ticks: host records committed before this tick are in the file up to here
+ *     (0 unknown; in the END chunk: the last drain)            84 u32 crc32c of bytes 0..83
  *
  * A group of COLUMNS/ROWS chunks that replaces a tail is complete only when its last chunk is
  * there: only that one carries covers_sequence.
