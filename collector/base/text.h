@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing string. Exits when out of memory; never used inside a traced process.
+ */
+#ifndef GPUTRACE_BASE_TEXT_H
+#define GPUTRACE_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct text {
+	char *data; /* NUL terminated, or NULL while empty */
+	size_t length, capacity;
+};
+
+void text_init(struct text *text);
+void text_fini(struct text *text);
+void text_clear(struct text *text);
+void text_add_bytes(struct text *text, const char *bytes, size_t count);
+void text_add(struct text *text, const char *string);
+void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_addv(struct text *text, const char *format, va_list arguments)
+	__attribute__((format(printf, 2, 0)));
+/* Never NULL. */
+const char *text_string(const struct text *text);
+/* The string as its own allocation; the text is empty afterwards. */
+char *text_take(struct text *text);
+/* sprintf into a fresh allocation. */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
