@@ -35,6 +35,11 @@ enum ring_clock {
 	RING_CLOCK_MONOTONIC = 3, /* clock_gettime(CLOCK_MONOTONIC), ticks are nanoseconds */
 };
 
+/*
+ * A collector attaches by compare-exchange NONE -> READY only. The shim that has waited in vain does
+ * NONE -> FAILED by compare-exchange: a collector that comes later finds FAILED and exits at once,
+ * and the thread inside the process (collector_options.in_process) stores READY over it.
+ */
 enum ring_collector_state {
 	RING_COLLECTOR_NONE = 0,  /* nobody attached yet */
 	RING_COLLECTOR_READY = 1, /* attached, version and build checked, draining */
@@ -51,7 +56,10 @@ enum ring_slot_state {
 
 /*
  * One recording thread. A slot that becomes FREE keeps its offset and data_bytes, so that the next
- * thread reuses the memory. data_bytes == 0: no memory attached yet.
+ * thread reuses the memory. data_bytes == 0: no memory attached yet. A thread that moves to a larger
+ * ring claims a second slot, with the same thread_id and claimed_ticks, and retires the first: the
+ * pair (thread_id, claimed_ticks) identifies a thread. head, tail and dropped go on from where the
+ * ring's previous owner left them: the collector keeps its own tail per slot and must not assume 0.
  */
 struct ring_slot {
 	_Atomic uint32_t state;  /* enum ring_slot_state; release on LIVE and RETIRED and FREE */
@@ -59,7 +67,7 @@ struct ring_slot {
 	uint64_t offset;         /* of the ring header in the memfd, page aligned */
 	uint32_t data_bytes;     /* power of two, RING_MIN_BYTES .. RING_MAX_BYTES */
 	uint32_t generation;     /* incremented at every claim */
-	uint64_t claimed_ticks;  /* when this thread took the slot */
+	uint64_t claimed_ticks;  /* when this thread took its first slot */
 	uint64_t reserved[4];
 };
 
