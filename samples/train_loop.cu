@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training job: load a batch, forward, backward, optimizer; a GPT-like model that is fed with
+ * precomputed image features, so that its batches are large. It has several faults at once:
+ *   the batch comes from pageable memory and is waited for         cure --overlap
+ *   vocabulary 50257 and feed-forward 10922 are not padded          cure --vocabulary 50304
+ *                                                                        --feed-forward 10944
+ *   the loss is read and the step is timed by waiting for the GPU   cure --no-wait
+ * Cure of all: --cured. A later --vocabulary or --feed-forward still counts.
+ */
+#include "batch_loader.h"
+#include "gpt_model.h"
+
+enum { LOGGING_US = 3000, COLLATING_US = 3000 };
+
+struct job {
+	long steps, rows, layers, vocabulary, feed_forward, features;
+	bool cured, overlap, no_wait;
+};
+
+static void job_parse(struct job *job, int argc, char **argv)
+{
+	const struct sample_option options[] = {
+		{"steps", NULL, &job->steps, "steps to run (30)"},
+		{"rows", NULL, &job->rows, "tokens in a batch (2048)"},
+		{"layers", NULL, &job->layers, "transformer blocks, 64 at most (2)"},
+		{"features", NULL, &job->features, "MiB of image features in a batch (64)"},
+		{"vocabulary", NULL, &job->vocabulary, "width of the output layer (50257)"},
+		{"feed-forward", NULL, &job->feed_forward, "width of the hidden layers (10922)"},
+		{"overlap", &job->overlap, NULL, "pinned batches, copied one step ahead"},
+		{"no-wait", &job->no_wait, NULL, "reads the losses after the loop, times nothing"},
+		{"cured", &job->cured, NULL, "all cures; vocabulary 50304, feed-forward 10944"},
+		{NULL, NULL, NULL, NULL}};
+
+	sample_parse(argc, argv, options);
+	job->overlap |= job->cured;
+	job->no_wait |= job->cured;
+	if (job->vocabulary == 0)
+		job->vocabulary = job->cured ? 50304 : 50257;
+	if (job->feed_forward == 0)
+		job->feed_forward = job->cured ? 10944 : 10922;
+	if (job->layers > GPT_MAX_LAYERS)
+		job->layers = GPT_MAX_LAYERS;
+}
+
+/* One step; loss is pinned and filled when the GPU gets there. */
+static void train_step(const struct job *job, const struct gpt_model *model,
+		       struct batch_loader *loader, float *loss)
+{
+	void *batch = batch_loader_next(loader);
+
+	gpt_forward(model, batch);
+	batch_loader_done(loader);
+	GPU_TRY(gpu_download_async(loss, model->logits, sizeof(*loss), model->stream));
+	if (!job->no_wait)
+		GPU_TRY(gpu_stream_sync(model->stream));
+	step_host_work(LOGGING_US);
+	gpt_backward(model);
+	gpt_optimize(model);
+	if (!job->no_wait)
+		GPU_TRY(gpu_device_sync());
+	step_host_work(COLLATING_US);
+}
+
+int main(int argc, char **argv)
+{
+	struct job job = {30, 2048, 2, 0, 0, 64, false, false, false};
+	static struct gpt_model model;
+	struct batch_loader loader;
+	struct step_pace pace;
+	gpu_stream stream;
+	float *losses = NULL;
+
+	job_parse(&job, argc, argv);
+	gpu_open();
+	GPU_TRY(gpu_stream_open(&stream));
+	GPU_TRY(gpu_gemm_stream(stream));
+	model.layers = (int)job.layers;
+	model.rows = (int)job.rows;
+	model.feed_forward = (int)job.feed_forward;
+	model.vocabulary = (int)job.vocabulary;
+	gpt_open(&model, stream);
+	batch_loader_open(&loader, (size_t)job.features << 20, job.overlap, job.overlap, stream);
+	GPU_TRY(gpu_host_alloc(&losses, (size_t)job.steps * sizeof(float)));
+	step_pace_open(&pace);
+
+	for (long step = 0; step < job.steps; step++) {
+		step_pace_begin(&pace);
+		train_step(&job, &model, &loader, &losses[step]);
+		step_pace_end(&pace, stream);
+	}
+	GPU_TRY(gpu_device_sync());
+	bool equal = batch_loader_verify(&loader);
+
+	printf("train_loop: %ld steps, %ld layers, vocabulary %ld, feed-forward %ld, batch on the "
+	       "GPU "
+	       "%s\n",
+	       job.steps, job.layers, job.vocabulary, job.feed_forward,
+	       equal ? "equals the host's" : "DIFFERS from the host's");
+	step_pace_close(&pace);
+	GPU_TRY(gpu_host_free(losses));
+	batch_loader_close(&loader);
+	gpt_close(&model);
+	GPU_TRY(gpu_stream_close(stream));
+	gpu_close();
+	return equal ? 0 : 1;
+}
