@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by samples/demo.sh and tests/run.sh: installs what a bare Debian 12 machine lacks and finds
+# a CUDA toolkit. Everything it does is said first; what is there already is left alone.
+# Expects: $repository (the checkout), $build (the build folder).
+
+setup_started=$SECONDS
+
+say() {
+	printf '[%3d s] %s\n' $((SECONDS - setup_started)) "$*"
+}
+
+stop() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# Packages by what they are for. Every row: purpose, then package names.
+setup_build_packages() {
+	cat <<-END
+	compile gputrace: build-essential cmake ninja-build pkg-config
+	compress traces: libzstd-dev
+	turn addresses into lines: libdw-dev
+	read and write JSON: libyajl-dev
+	END
+}
+
+setup_test_packages() {
+	cat <<-END
+	run unit tests: libcmocka-dev
+	compare results: python3
+	check traces with a second reader: zstd
+	look into programs and kill them: binutils procps util-linux
+	second compiler, formatter: clang clang-format
+	check memory use: valgrind
+	build and run for aarch64: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+	END
+}
+
+setup_as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		stop "this needs root to run: $* (or install sudo)"
+	fi
+}
+
+setup_has_package() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Reads rows of packages on stdin and installs the missing ones in one go.
+setup_packages() {
+	local purpose packages package missing=() rows=()
+	if ! command -v dpkg-query >/dev/null; then
+		say "not a Debian system: assuming that compilers and libraries are installed"
+		return
+	fi
+	while IFS=: read -r purpose packages; do
+		for package in $packages; do
+			setup_has_package "$package" && continue
+			missing+=("$package")
+			rows+=("$package (to $purpose)")
+		done
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "installing with apt-get: ${rows[*]}"
+	setup_as_root apt-get update -qq </dev/null || stop "apt-get update failed"
+	setup_as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >"$build/apt.log" 2>&1 ||
+		{ tail -n 20 "$build/apt.log" >&2; stop "apt-get install failed, see $build/apt.log"; }
+}
+
+# The CUDA toolkit: the headers that the simulated stack is generated from, and nvcc for the samples.
+# Found in CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda; else the compiler and the headers are taken
+# from the wheels that NVIDIA publishes on PyPI (115 MB), into the build folder.
+setup_wheels="nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-cupti"
+setup_wheels_version='13.0.*'
+
+setup_toolkit() {
+	local folder
+	for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "$(dirname "$(dirname "$(command -v nvcc || echo /x/x)")")" \
+		/usr/local/cuda "$build/cuda/nvidia/cu13"; do
+		if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ] && [ -f "$folder/include/cuda.h" ]; then
+			export CUDA_HOME=$folder
+			say "CUDA toolkit: $folder"
+			return
+		fi
+	done
+	echo "fetch the CUDA compiler from PyPI: python3 python3-pip" | setup_packages
+	say "no CUDA toolkit here: fetching nvcc and headers $setup_wheels_version from PyPI (115 MB) into $build/cuda"
+	local wheel specs=()
+	for wheel in $setup_wheels; do
+		specs+=("$wheel==$setup_wheels_version")
+	done
+	if ! python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore \
+		--target "$build/cuda" "${specs[@]}" </dev/null >"$build/pip.log" 2>&1; then
+		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
+		return
+	fi
+	export CUDA_HOME=$build/cuda/nvidia/cu13
+}
+
+# Configures with a preset and builds, with the build tool's own progress line.
+setup_build() {
+	local preset=$1 log=$build/build.log
+	shift
+	say "configuring (preset $preset) in $build"
+	(cd "$repository" && cmake --preset "$preset" -B "$build" "$@") >"$build/configure.log" 2>&1 ||
+		{ cat "$build/configure.log" >&2; stop "configuring failed"; }
+	grep -E 'CUDA|nvcc|WARNING' "$build/configure.log" | sed 's/^-- /        /'
+	say "building with $(nproc) jobs"
+	if [ -t 1 ]; then
+		NINJA_STATUS='        [%f/%t] ' cmake --build "$build" --parallel "$(nproc)" || stop "the build failed"
+	else
+		cmake --build "$build" --parallel "$(nproc)" >"$log" 2>&1 ||
+			{ grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | head -n 60 >&2; stop "the build failed, see $log"; }
+	fi
+	say "built"
+}
