@@ -38,7 +38,7 @@ enum ring_clock {
 /*
  * A collector attaches by compare-exchange NONE -> READY only. The shim that has waited in vain does
  * NONE -> FAILED by compare-exchange: a collector that comes later finds FAILED and exits at once,
- * and the thread inside the process (collector_options.in_process) stores READY over it.
+ * and the thread inside the process (collector_options.fallback_reason set) stores READY over it.
  */
 enum ring_collector_state {
 	RING_COLLECTOR_NONE = 0,  /* nobody attached yet */
