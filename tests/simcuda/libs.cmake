@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulated runtime, cuBLAS and CUPTI; included by CMakeLists.txt of this folder when the CUDA
+# headers are there. Everything lies beside libcuda.so.1 in <build>/simcuda and finds it there.
+
+set(simlibs_dir "${CMAKE_CURRENT_LIST_DIR}")
+set(simlibs_out "${CMAKE_BINARY_DIR}/simcuda")
+set(simlibs_gen "${CMAKE_CURRENT_BINARY_DIR}/simlibs_generated")
+find_program(GPUTRACE_AWK NAMES gawk mawk awk REQUIRED)
+
+# simlibs_generate(OUT INPUT SCRIPT): one list from one installed header.
+function(simlibs_generate out input script)
+  add_custom_command(OUTPUT "${simlibs_gen}/${out}"
+    COMMAND ${CMAKE_COMMAND} -E make_directory "${simlibs_gen}"
+    COMMAND sh -c "exec \"$1\" -f \"$2\" \"$3\" > \"$4\"" generate
+      "${GPUTRACE_AWK}" "${simlibs_dir}/${script}" "${input}" "${simlibs_gen}/${out}"
+    DEPENDS "${simlibs_dir}/${script}" "${input}" VERBATIM)
+endfunction()
+
+# simlibs_shared(TARGET NAME MAP SOURCES...): lib<NAME>.so.13 with its version node and dev link.
+function(simlibs_shared target name map)
+  add_library(${target} SHARED ${ARGN})
+  target_include_directories(${target} PRIVATE "${simlibs_dir}" "${simlibs_gen}")
+  target_include_directories(${target} SYSTEM PRIVATE "${GPUTRACE_CUDA_INCLUDE}")
+  target_link_libraries(${target} PRIVATE gputrace_warnings Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_options(${target} PRIVATE
+    "-Wl,--version-script=${simlibs_dir}/${map}" -Wl,--no-undefined)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION 13 SOVERSION 13
+    LIBRARY_OUTPUT_DIRECTORY "${simlibs_out}" LINK_DEPENDS "${simlibs_dir}/${map}"
+    BUILD_RPATH "$ORIGIN" INSTALL_RPATH "")
+endfunction()
+
+# The runtime, twice: exported in the shared library, hidden in the archive (simrt_internal.h).
+simlibs_generate(simrt_error_names.inc "${GPUTRACE_CUDA_INCLUDE}/driver_types.h"
+  simrt_gen_errors.awk)
+set(simrt_sources
+  simrt_call.c simrt_compiler.c simrt_context.c simrt_copy.c simrt_device.c simrt_driver.c
+  simrt_error.c simrt_launch.c simrt_memory.c simrt_registry.c simrt_stream.c simrt_twins.c)
+list(TRANSFORM simrt_sources PREPEND "${simlibs_dir}/")
+simlibs_shared(simrt cudart simrt.map ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")
+target_compile_definitions(simrt PRIVATE SIMRT_SHARED)
+
+add_library(simrt_static STATIC ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")
+target_include_directories(simrt_static PRIVATE "${simlibs_dir}" "${simlibs_gen}")
+target_include_directories(simrt_static SYSTEM PRIVATE "${GPUTRACE_CUDA_INCLUDE}")
+target_link_libraries(simrt_static PRIVATE gputrace_warnings)
+set_target_properties(simrt_static PROPERTIES OUTPUT_NAME cudart_static
+  ARCHIVE_OUTPUT_DIRECTORY "${simlibs_out}")
+add_dependencies(simrt_static simrt) # one of the two makes the generated list
