@@ -53,9 +53,10 @@ def check_format(repository, names):
         return
     done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources], cwd=repository,
                           capture_output=True, text=True)
-    for line in done.stderr.splitlines():
-        if " error: " in line:
-            yield line.split(" error: ")[0] + " is not formatted: run clang-format -i"
+    places = [l.split(":")[:2] for l in done.stderr.splitlines() if " error: " in l]
+    for name in sorted({place[0] for place in places}):
+        line = min(int(place[1]) for place in places if place[0] == name)
+        yield f"{name}:{line}: not as clang-format writes it"
 
 
 def check_file_sizes(repository, names):
