@@ -18,7 +18,8 @@
  *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
  *                           and width: see sim_model.c.
  *   SIMCUDA_TIME_SCALE=X    wall seconds per modelled second. Default 1. 0: work completes at once
- *                           on the wall clock; modelled times stay the same.
+ *                           on the wall clock; modelled times stay the same. Other than 0 and 1 the
+ *                           clock of activity times runs 1/X as fast as the wall clock.
  *   SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
  *                           flops-per-thread" for kernels whose cost the model cannot know.
  *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
@@ -39,6 +40,12 @@
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
  *         times on the clock that CUPTI reports
  *   live  BYTES                                  device bytes live, after each change
+ *
+ * Details: FUNC and FUNCTION are exported names (cuMemAlloc_v2); FUNC without _v2, _ptsz and the like
+ * means all versions of it together. stream= is the handle as passed (0x hex) in call lines, where a
+ * line that creates a stream adds id=, and CUPTI's stream id in gpu lines. Managed memory and module
+ * globals are not in the live bytes. A failed call has the fields known before it failed, one that
+ * SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
  */
 #ifndef GPUTRACE_SIMCUDA_H
 #define GPUTRACE_SIMCUDA_H
@@ -89,6 +96,9 @@ struct simcuda_tool {
 };
 /* One tool; NULL detaches. Exported by libcuda.so.1. */
 void simcuda_attach_tool(const struct simcuda_tool *tool);
+/* Calls the tool, on this thread, for all work that is over by now: what cuptiActivityFlushAll needs.
+ * Without it the simulated GPU's thread delivers within a millisecond or so. */
+void simcuda_deliver(void);
 uint64_t simcuda_gpu_clock_ns(void); /* the clock of activity times: CLOCK_REALTIME based */
 
 /* For libcudart: brackets a runtime call so that nested driver calls share its correlation id. */
