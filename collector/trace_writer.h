@@ -27,8 +27,9 @@ struct trace_writer_options {
 int trace_writer_create(int dir_fd, const char *name, const struct trace_writer_options *options,
 			struct trace_writer **out, struct error *err);
 
-/* One or more whole records back to back, as they stand in a ring. Names, info, devices, threads,
- * sites are remembered and written again at the head of each segment. */
+/* One or more whole records back to back, 8-byte aligned, as they stand in a ring. Names, info,
+ * devices, threads, libraries, sites are remembered and written again at the head of each segment.
+ * Records that do not check are counted as LOSS_DAMAGED, unknown kinds are counted and skipped. */
 int trace_writer_add(struct trace_writer *writer, uint32_t thread, const void *records,
 		     size_t bytes, struct error *err);
 /* Convenience for the owner's own facts. */
@@ -37,9 +38,14 @@ int trace_writer_info(struct trace_writer *writer, const char *key, const char *
 int trace_writer_name(struct trace_writer *writer, uint16_t space, uint64_t id, const char *text,
 		      struct error *err);
 
-/* Puts everything added so far on disk (as tail rows or columns). */
+/* Host records committed before this tick have been added; said in the chunks that follow. */
+void trace_writer_complete(struct trace_writer *writer, uint64_t ticks);
+/* Puts everything added so far on disk (as tail rows or columns). When that fails the records stay
+ * in memory for a later try; what memory cannot hold is counted as LOSS_WRITE. */
 int trace_writer_flush(struct trace_writer *writer, struct error *err);
-/* Writes END and INDEX, releases the lock, frees the writer. */
+/* Records of each kind that could not be kept so far (RECORD_KIND_LIMIT numbers). */
+const uint64_t *trace_writer_lost(const struct trace_writer *writer);
+/* Writes END and INDEX, releases the lock, frees the writer (also when it fails). */
 int trace_writer_finish(struct trace_writer *writer, uint16_t session_end, struct error *err);
 
 #endif

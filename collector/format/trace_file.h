@@ -71,7 +71,8 @@ enum session_end {
  *   0 u32 TRACE_FRAME_CHUNK  4 u32 80
  *   8 u32 CHUNK_MAGIC       12 u16 chunk_type   14 u16 record kind (COLUMNS), session_end (END)
  *  16 u64 sequence (unique in the file, grows with creation, starts at 1)
- *  24 u64 covers_sequence (tail chunks up to here are replaced by this chunk's group; 0 none)
+ *  24 u64 covers_sequence (last chunk of a group: everything up to here was settled before the
+ *     group began, tail chunks up to here are replaced by it; 0 in all other chunks)
  *  32 u64 first time        40 u64 last time   (ticks for host kinds, gpu_ns for GPU kinds)
  *  48 u32 row count         52 u32 thread (ROWS; COLUMNS have a thread column)
  *  56 u32 flags             60 u32 payload bytes on disk, with its frame header, without padding
@@ -80,8 +81,10 @@ enum session_end {
  *  76 u64 complete ticks: host records committed before this tick are in the file up to here
  *     (0 unknown; in the END chunk: the last drain)            84 u32 crc32c of bytes 0..83
  *
- * A group of COLUMNS/ROWS chunks that replaces a tail is complete only when its last chunk is
- * there: only that one carries covers_sequence.
+ * A group of COLUMNS/ROWS chunks is complete only when its last chunk is there: only that one
+ * carries covers_sequence. So a ROWS or COLUMNS chunk without CHUNK_TAIL whose sequence is larger
+ * than that of a tail chunk that nobody covers belongs to a group that was cut short: its records
+ * are in the tail too, and the reader takes the tail's.
  */
 #define CHUNK_MAGIC 0x4b434754u /* "TGCK" */
 #define CHUNK_HEADER_BYTES 88
@@ -100,7 +103,8 @@ enum column_encoding {
 	COLUMN_DELTA_VARINT = 3, /* zigzag LEB128 of the difference to the row before; row 0: to base */
 	COLUMN_DICTIONARY = 4,   /* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
 	COLUMN_OFFSET_VARINT = 5 /* zigzag LEB128 of the difference to another column of the same row
-				  * (base = that column's id), e.g. end_ticks against begin_ticks */
+				  * (base = that column's id), e.g. end_ticks against begin_ticks;
+				  * the other column is never of this encoding itself */
 };
 
 #define SEGMENT_MAX_BYTES (64u * 1024 * 1024)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One zstd context for the life of a writer, so that no chunk allocates. */
+#include "chunk_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "bytes.h"
+#include "crc32c.h"
+
+#define FRAME_HEAD_BYTES 8 /* of a skippable frame: magic and size */
+#define SMALLEST_COMPRESSED 64 /* below, a frame costs more than it saves */
+
+struct chunk_builder {
+	ZSTD_CCtx *zstd;
+};
+
+struct chunk_builder *chunk_builder_new(int compression_level)
+{
+	struct chunk_builder *builder = calloc(1, sizeof(*builder));
+
+	if (!builder)
+		return NULL;
+	builder->zstd = ZSTD_createCCtx();
+	if (!builder->zstd) {
+		free(builder);
+		return NULL;
+	}
+	/* Levels out of zstd's range are clamped by it; the checksum makes `zstd -t` meaningful. */
+	ZSTD_CCtx_setParameter(builder->zstd, ZSTD_c_compressionLevel, compression_level);
+	ZSTD_CCtx_setParameter(builder->zstd, ZSTD_c_checksumFlag, 1);
+	return builder;
+}
+
+void chunk_builder_free(struct chunk_builder *builder)
+{
+	if (!builder)
+		return;
+	ZSTD_freeCCtx(builder->zstd);
+	free(builder);
+}
+
+static size_t put_payload(struct chunk_builder *builder, struct chunk_header *header,
+			  const void *payload, size_t bytes, uint8_t *to)
+{
+	if (bytes == 0)
+		return 0;
+	if (!(header->flags & CHUNK_STORED) && bytes >= SMALLEST_COMPRESSED) {
+		size_t used = ZSTD_compress2(builder->zstd, to, ZSTD_compressBound(bytes), payload,
+					     bytes);
+
+		if (!ZSTD_isError(used) && used < bytes + FRAME_HEAD_BYTES)
+			return used;
+	}
+	header->flags |= CHUNK_STORED;
+	bytes_store32(to, TRACE_FRAME_STORED);
+	bytes_store32(to + 4, (uint32_t)bytes);
+	memcpy(to + FRAME_HEAD_BYTES, payload, bytes);
+	return FRAME_HEAD_BYTES + bytes;
+}
+
+int chunk_build(struct chunk_builder *builder, struct chunk_header *header, const void *payload,
+		size_t bytes, struct byte_buffer *out)
+{
+	uint8_t *start;
+	uint32_t padding;
+	size_t used;
+	int rc;
+
+	if (bytes > CHUNK_MAX_PAYLOAD)
+		return -EMSGSIZE;
+	rc = byte_buffer_reserve(out, CHUNK_HEADER_BYTES + ZSTD_compressBound(bytes) + 64);
+	if (rc < 0)
+		return rc;
+	start = out->data + out->used;
+	used = put_payload(builder, header, payload, bytes, start + CHUNK_HEADER_BYTES);
+	header->payload_bytes = (uint32_t)used;
+	header->decoded_bytes = (uint32_t)bytes;
+	header->payload_crc = crc32c(start + CHUNK_HEADER_BYTES, used);
+	chunk_header_store(start, header);
+	padding = chunk_padding_bytes((uint32_t)used);
+	if (padding > 0) {
+		uint8_t *at = start + CHUNK_HEADER_BYTES + used;
+
+		memset(at, 0, padding);
+		bytes_store32(at, TRACE_FRAME_PADDING);
+		bytes_store32(at + 4, padding - FRAME_HEAD_BYTES);
+	}
+	out->used += CHUNK_HEADER_BYTES + used + padding;
+	return 0;
+}

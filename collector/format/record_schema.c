@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The column tables of every fixed-size kind. Column numbers are for ever: 1..15 are the common part
+ * of calls, 1..15 that of GPU records, 32.. what a kind adds. Encodings are what usually is smallest
+ * for the field; the writer takes another one where the data disagree, so a row here cannot make a
+ * file wrong, only larger.
+ */
+#include "record_schema.h"
+
+#include <stddef.h>
+
+#include "record.h"
+#include "trace_file.h"
+
+#define FIELD_WIDTH(type, field) (uint8_t)sizeof(((const type *)0)->field)
+#define COLUMN(type, number, field, how)                                                           \
+	{                                                                                          \
+		.name = #field, .id = number, .offset = offsetof(type, field),                     \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how                        \
+	}
+#define COLUMN_TO(type, number, field, other)                                                      \
+	{                                                                                          \
+		.name = #field, .id = number, .offset = offsetof(type, field),                     \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_OFFSET_VARINT,               \
+		.relative_to = other                                                               \
+	}
+
+#define CALL_COLUMNS(type)                                                                         \
+	COLUMN(type, 1, call.begin_ticks, DELTA_VARINT), COLUMN_TO(type, 2, call.end_ticks, 1),    \
+		COLUMN(type, 3, call.site, DICTIONARY),                                            \
+		COLUMN(type, 4, call.call_id, DELTA_VARINT),                                       \
+		COLUMN_TO(type, 5, call.parent_id, 4),                                             \
+		COLUMN(type, 6, call.correlation, DELTA_VARINT),                                   \
+		COLUMN(type, 7, call.status, DICTIONARY), COLUMN(type, 8, call.api, DICTIONARY),   \
+		COLUMN(type, 9, call.flags, DICTIONARY), COLUMN(type, 10, call.device, DICTIONARY)
+
+#define GPU_COLUMNS(type)                                                                          \
+	COLUMN(type, 1, gpu.begin_ns, DELTA_VARINT), COLUMN_TO(type, 2, gpu.end_ns, 1),            \
+		COLUMN(type, 3, gpu.correlation, DELTA_VARINT),                                    \
+		COLUMN(type, 4, gpu.device, DICTIONARY), COLUMN(type, 5, gpu.context, DICTIONARY), \
+		COLUMN(type, 6, gpu.stream, DICTIONARY),                                           \
+		COLUMN(type, 7, gpu.graph_node, DELTA_VARINT), COLUMN(type, 8, gpu.graph, DICTIONARY)
+
+static const struct record_column columns_clock[] = {
+	COLUMN(struct record_clock, 1, ticks, DELTA_VARINT),
+	COLUMN(struct record_clock, 2, realtime_ns, DELTA_VARINT),
+	COLUMN(struct record_clock, 3, monotonic_ns, DELTA_VARINT),
+	COLUMN(struct record_clock, 4, gpu_ns, DELTA_VARINT),
+};
+
+static const struct record_column columns_loss[] = {
+	COLUMN(struct record_loss, 1, ticks, DELTA_VARINT),
+	COLUMN(struct record_loss, 2, count, PLAIN),
+	COLUMN(struct record_loss, 3, lost_kind, PLAIN),
+	COLUMN(struct record_loss, 4, reason, PLAIN),
+};
+
+static const struct record_column columns_call[] = {
+	CALL_COLUMNS(struct record_call),
+	COLUMN(struct record_call, 32, object, DICTIONARY),
+};
+
+static const struct record_column columns_sync[] = {
+	CALL_COLUMNS(struct record_sync),
+	COLUMN(struct record_sync, 32, object, DICTIONARY),
+	COLUMN(struct record_sync, 33, scope, DICTIONARY),
+};
+
+static const struct record_column columns_copy[] = {
+	CALL_COLUMNS(struct record_copy),
+	COLUMN(struct record_copy, 32, destination, DICTIONARY),
+	COLUMN(struct record_copy, 33, source, DICTIONARY),
+	COLUMN(struct record_copy, 34, size_bytes, DICTIONARY),
+	COLUMN(struct record_copy, 35, stream, DICTIONARY),
+	COLUMN(struct record_copy, 36, direction, PLAIN),
+	COLUMN(struct record_copy, 37, source_kind, PLAIN),
+	COLUMN(struct record_copy, 38, destination_kind, PLAIN),
+	COLUMN(struct record_copy, 39, peer_device, DICTIONARY),
+};
+
+static const struct record_column columns_set[] = {
+	CALL_COLUMNS(struct record_set),
+	COLUMN(struct record_set, 32, destination, DICTIONARY),
+	COLUMN(struct record_set, 33, size_bytes, DICTIONARY),
+	COLUMN(struct record_set, 34, stream, DICTIONARY),
+};
+
+static const struct record_column columns_launch[] = {
+	CALL_COLUMNS(struct record_launch),
+	COLUMN(struct record_launch, 32, kernel, DICTIONARY),
+	COLUMN(struct record_launch, 33, stream, DICTIONARY),
+	COLUMN(struct record_launch, 34, grid[0], DICTIONARY),
+	COLUMN(struct record_launch, 35, grid[1], DICTIONARY),
+	COLUMN(struct record_launch, 36, grid[2], DICTIONARY),
+	COLUMN(struct record_launch, 37, block[0], DICTIONARY),
+	COLUMN(struct record_launch, 38, block[1], DICTIONARY),
+	COLUMN(struct record_launch, 39, block[2], DICTIONARY),
+	COLUMN(struct record_launch, 40, shared_bytes, DICTIONARY),
+	COLUMN(struct record_launch, 41, launch_flags, DICTIONARY),
+};
+
+static const struct record_column columns_memory[] = {
+	CALL_COLUMNS(struct record_memory),
+	COLUMN(struct record_memory, 32, address, DICTIONARY),
+	COLUMN(struct record_memory, 33, size_bytes, DICTIONARY),
+	COLUMN(struct record_memory, 34, stream, DICTIONARY),
+	COLUMN(struct record_memory, 35, op, PLAIN),
+	COLUMN(struct record_memory, 36, memory_kind, PLAIN),
+};
+
+static const struct record_column columns_gemm[] = {
+	CALL_COLUMNS(struct record_gemm),
+	COLUMN(struct record_gemm, 32, a, DICTIONARY),
+	COLUMN(struct record_gemm, 33, b, DICTIONARY),
+	COLUMN(struct record_gemm, 34, c, DICTIONARY),
+	COLUMN(struct record_gemm, 35, stream, DICTIONARY),
+	COLUMN(struct record_gemm, 36, stride_a, DICTIONARY),
+	COLUMN(struct record_gemm, 37, stride_b, DICTIONARY),
+	COLUMN(struct record_gemm, 38, stride_c, DICTIONARY),
+	COLUMN(struct record_gemm, 39, m, DICTIONARY),
+	COLUMN(struct record_gemm, 40, n, DICTIONARY),
+	COLUMN(struct record_gemm, 41, k, DICTIONARY),
+	COLUMN(struct record_gemm, 42, lda, DICTIONARY),
+	COLUMN(struct record_gemm, 43, ldb, DICTIONARY),
+	COLUMN(struct record_gemm, 44, ldc, DICTIONARY),
+	COLUMN(struct record_gemm, 45, batch, DICTIONARY),
+	COLUMN(struct record_gemm, 46, op_a, PLAIN),
+	COLUMN(struct record_gemm, 47, op_b, PLAIN),
+	COLUMN(struct record_gemm, 48, type_a, PLAIN),
+	COLUMN(struct record_gemm, 49, type_b, PLAIN),
+	COLUMN(struct record_gemm, 50, type_c, PLAIN),
+	COLUMN(struct record_gemm, 51, type_compute, PLAIN),
+	COLUMN(struct record_gemm, 52, math_flags, PLAIN),
+};
+
+static const struct record_column columns_gpu_kernel[] = {
+	GPU_COLUMNS(struct record_gpu_kernel),
+	COLUMN(struct record_gpu_kernel, 32, kernel, DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 33, grid[0], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 34, grid[1], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 35, grid[2], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 36, block[0], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 37, block[1], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 38, block[2], DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 39, shared_static_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 40, shared_dynamic_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_kernel, 41, registers, DICTIONARY),
+};
+
+static const struct record_column columns_gpu_copy[] = {
+	GPU_COLUMNS(struct record_gpu_copy),
+	COLUMN(struct record_gpu_copy, 32, size_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_copy, 33, direction, PLAIN),
+	COLUMN(struct record_gpu_copy, 34, source_kind, PLAIN),
+	COLUMN(struct record_gpu_copy, 35, destination_kind, PLAIN),
+	COLUMN(struct record_gpu_copy, 36, is_async, PLAIN),
+	COLUMN(struct record_gpu_copy, 37, peer_device, DICTIONARY),
+};
+
+static const struct record_column columns_gpu_set[] = {
+	GPU_COLUMNS(struct record_gpu_set),
+	COLUMN(struct record_gpu_set, 32, size_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_set, 33, value, DICTIONARY),
+	COLUMN(struct record_gpu_set, 34, memory_kind, DICTIONARY),
+};
+
+static const struct record_column columns_gpu_sync[] = {
+	GPU_COLUMNS(struct record_gpu_sync),
+	COLUMN(struct record_gpu_sync, 32, scope, DICTIONARY),
+};
+
+#define SCHEMA_FIXED(kind, time)                                                                   \
+	{                                                                                          \
+		.name = #kind, .size_bytes = sizeof(struct record_##kind),                         \
+		.column_count = sizeof(columns_##kind) / sizeof(columns_##kind[0]),                \
+		.time_offset = offsetof(struct record_##kind, time), .columns = columns_##kind     \
+	}
+#define SCHEMA_TEXT(kind, variable)                                                                \
+	{                                                                                          \
+		.name = #kind, .size_bytes = offsetof(struct record_##kind, variable)              \
+	}
+
+static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
+	[RECORD_KIND_name] = SCHEMA_TEXT(name, text),
+	[RECORD_KIND_info] = SCHEMA_TEXT(info, text),
+	[RECORD_KIND_device] = SCHEMA_TEXT(device, name),
+	[RECORD_KIND_clock] = SCHEMA_FIXED(clock, ticks),
+	[RECORD_KIND_thread] = SCHEMA_TEXT(thread, name),
+	[RECORD_KIND_library] = SCHEMA_TEXT(library, path),
+	[RECORD_KIND_site] = SCHEMA_TEXT(site, frames),
+	[RECORD_KIND_loss] = SCHEMA_FIXED(loss, ticks),
+	[RECORD_KIND_call] = SCHEMA_FIXED(call, call.begin_ticks),
+	[RECORD_KIND_sync] = SCHEMA_FIXED(sync, call.begin_ticks),
+	[RECORD_KIND_copy] = SCHEMA_FIXED(copy, call.begin_ticks),
+	[RECORD_KIND_set] = SCHEMA_FIXED(set, call.begin_ticks),
+	[RECORD_KIND_launch] = SCHEMA_FIXED(launch, call.begin_ticks),
+	[RECORD_KIND_memory] = SCHEMA_FIXED(memory, call.begin_ticks),
+	[RECORD_KIND_gemm] = SCHEMA_FIXED(gemm, call.begin_ticks),
+	[RECORD_KIND_gpu_kernel] = SCHEMA_FIXED(gpu_kernel, gpu.begin_ns),
+	[RECORD_KIND_gpu_copy] = SCHEMA_FIXED(gpu_copy, gpu.begin_ns),
+	[RECORD_KIND_gpu_set] = SCHEMA_FIXED(gpu_set, gpu.begin_ns),
+	[RECORD_KIND_gpu_sync] = SCHEMA_FIXED(gpu_sync, gpu.begin_ns),
+};
+
+const struct record_schema *record_schema_of(uint16_t kind)
+{
+	static const struct record_schema unknown;
+
+	return kind < RECORD_KIND_LIMIT ? &schemas[kind] : &unknown;
+}
