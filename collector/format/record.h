@@ -112,7 +112,9 @@ enum frame_type {
 	FRAME_NATIVE = 1,   /* value: return address */
 	FRAME_PYTHON = 2,   /* value: NAME_PYTHON number, line set */
 	FRAME_TRUNCATED = 3, /* the walk was cut here */
-	FRAME_OPERATOR = 4  /* value: NAME_CLASS number; an operator of a framework ("aten::item") */
+	FRAME_OPERATOR = 4, /* value: NAME_CLASS number; an operator of a framework ("aten::item") */
+	FRAME_WAITING = 5   /* the Python frames after this one are those of the thread that waits for
+	                     * this one: autograd runs backward() on threads without Python frames */
 };
 
 struct site_frame {
