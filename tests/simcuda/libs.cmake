@@ -46,3 +46,11 @@ target_link_libraries(simrt_static PRIVATE gputrace_warnings)
 set_target_properties(simrt_static PROPERTIES OUTPUT_NAME cudart_static
   ARCHIVE_OUTPUT_DIRECTORY "${simlibs_out}")
 add_dependencies(simrt_static simrt) # one of the two makes the generated list
+
+# cuBLAS: peaks per device come from the viewer's table.
+simlibs_generate(simblas_gpus.inc "${simlibs_dir}/../../viewer/knowledge/gpus.tsv"
+  simblas_gen_gpus.awk)
+set(simblas_sources simblas_check.c simblas_driver.c simblas_entries.c simblas_gemm.c
+  simblas_handle.c simblas_model.c simblas_names.c)
+list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
+simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
