@@ -133,6 +133,31 @@ static const struct record_column columns_gemm[] = {
 	COLUMN(struct record_gemm, 52, math_flags, PLAIN),
 };
 
+static const struct record_column columns_mark[] = {
+	COLUMN(struct record_mark, 1, begin_ticks, DELTA_VARINT),
+	COLUMN_TO(struct record_mark, 2, end_ticks, 1),
+	COLUMN(struct record_mark, 32, name, DICTIONARY),
+	COLUMN(struct record_mark, 33, domain, DICTIONARY),
+	COLUMN(struct record_mark, 34, value, DICTIONARY),
+	COLUMN(struct record_mark, 35, type, DICTIONARY),
+	COLUMN(struct record_mark, 36, source, DICTIONARY),
+	COLUMN(struct record_mark, 37, category, DICTIONARY),
+};
+
+static const struct record_column columns_block[] = {
+	COLUMN(struct record_block, 1, ticks, DELTA_VARINT),
+	COLUMN(struct record_block, 32, site, DICTIONARY),
+	COLUMN(struct record_block, 33, address, DICTIONARY),
+	COLUMN(struct record_block, 34, size_bytes, DICTIONARY),
+	COLUMN(struct record_block, 35, requested_bytes, DICTIONARY),
+	COLUMN(struct record_block, 36, stream, DICTIONARY),
+	COLUMN(struct record_block, 37, allocated_bytes, DELTA_VARINT),
+	COLUMN(struct record_block, 38, reserved_bytes, DELTA_VARINT),
+	COLUMN(struct record_block, 39, device, DICTIONARY),
+	COLUMN(struct record_block, 40, op, DICTIONARY),
+	COLUMN(struct record_block, 41, flags, DICTIONARY),
+};
+
 static const struct record_column columns_gpu_kernel[] = {
 	GPU_COLUMNS(struct record_gpu_kernel),
 	COLUMN(struct record_gpu_kernel, 32, kernel, DICTIONARY),
@@ -196,6 +221,8 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_launch] = SCHEMA_FIXED(launch, call.begin_ticks),
 	[RECORD_KIND_memory] = SCHEMA_FIXED(memory, call.begin_ticks),
 	[RECORD_KIND_gemm] = SCHEMA_FIXED(gemm, call.begin_ticks),
+	[RECORD_KIND_mark] = SCHEMA_FIXED(mark, begin_ticks),
+	[RECORD_KIND_block] = SCHEMA_FIXED(block, ticks),
 	[RECORD_KIND_gpu_kernel] = SCHEMA_FIXED(gpu_kernel, gpu.begin_ns),
 	[RECORD_KIND_gpu_copy] = SCHEMA_FIXED(gpu_copy, gpu.begin_ns),
 	[RECORD_KIND_gpu_set] = SCHEMA_FIXED(gpu_set, gpu.begin_ns),
