@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two maps by correlation: calls that wait for their facts, and facts that wait for their call. Each
+ * is bounded: beyond that a call goes on without facts, which the model finds through the correlation
+ * anyway.
+ */
+#include "import_join.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "import_sink.h"
+#include "map.h"
+#include "xmalloc.h"
+
+#define MAX_WAITING 262144u
+
+struct waiting_call {
+	uint32_t thread;
+	bool is_done;
+	union {
+		struct record_copy copy;
+		struct record_set set;
+	} record;
+};
+
+struct import_join {
+	struct import_sink *sink;
+	struct map call_map, fact_map; /* correlation -> index + 1 */
+	struct waiting_call *calls;
+	size_t call_count, call_capacity;
+	struct join_facts *facts;
+	size_t fact_count, fact_capacity;
+};
+
+struct import_join *import_join_new(struct import_sink *sink)
+{
+	struct import_join *join = xcalloc(1, sizeof(*join));
+	join->sink = sink;
+	map_init(&join->call_map);
+	map_init(&join->fact_map);
+	return join;
+}
+
+void import_join_free(struct import_join *join)
+{
+	if (!join)
+		return;
+	map_fini(&join->call_map);
+	map_fini(&join->fact_map);
+	free(join->calls);
+	free(join->facts);
+	free(join);
+}
+
+static void emit(struct import_join *join, struct waiting_call *call, const struct join_facts *facts)
+{
+	if (call->record.copy.call.head.kind == RECORD_KIND_set) {
+		struct record_set *set = &call->record.set;
+		if (facts) {
+			set->size_bytes = facts->size_bytes;
+			set->call.device = facts->device;
+		}
+	} else if (facts) {
+		struct record_copy *copy = &call->record.copy;
+		copy->size_bytes = facts->size_bytes;
+		copy->direction = facts->direction;
+		copy->source_kind = facts->source_kind;
+		copy->destination_kind = facts->destination_kind;
+		copy->peer_device = facts->peer_device;
+		copy->call.device = facts->device;
+	}
+	import_sink_add(join->sink, call->thread, &call->record);
+	call->is_done = true;
+}
+
+void import_join_call(struct import_join *join, uint32_t thread, const void *record)
+{
+	const struct record_head *head = record;
+	struct waiting_call call = {.thread = thread};
+	memcpy(&call.record, record, head->size_bytes);
+	uint32_t correlation = call.record.copy.call.correlation;
+	const uint64_t *fact = map_find(&join->fact_map, correlation);
+	if (fact) {
+		emit(join, &call, &join->facts[*fact - 1]);
+		return;
+	}
+	bool is_new;
+	if (!correlation || join->call_count == MAX_WAITING) {
+		emit(join, &call, NULL);
+		return;
+	}
+	uint64_t *slot = map_slot(&join->call_map, correlation, &is_new);
+	if (!is_new && !join->calls[*slot - 1].is_done)
+		emit(join, &join->calls[*slot - 1], NULL); /* the number came twice */
+	if (join->call_count == join->call_capacity)
+		join->calls = array_grow(join->calls, &join->call_capacity, sizeof(*join->calls));
+	join->calls[join->call_count++] = call;
+	*slot = join->call_count;
+}
+
+void import_join_gpu(struct import_join *join, uint32_t correlation, const struct join_facts *facts)
+{
+	if (!correlation)
+		return;
+	const uint64_t *call = map_find(&join->call_map, correlation);
+	if (call) {
+		if (!join->calls[*call - 1].is_done)
+			emit(join, &join->calls[*call - 1], facts);
+		return;
+	}
+	if (join->fact_count == MAX_WAITING)
+		return;
+	bool is_new;
+	uint64_t *slot = map_slot(&join->fact_map, correlation, &is_new);
+	if (!is_new)
+		return; /* a call that made several GPU operations: the first one describes it */
+	if (join->fact_count == join->fact_capacity)
+		join->facts = array_grow(join->facts, &join->fact_capacity, sizeof(*join->facts));
+	join->facts[join->fact_count++] = *facts;
+	*slot = join->fact_count;
+}
+
+void import_join_flush(struct import_join *join)
+{
+	for (size_t i = 0; i < join->call_count; i++) {
+		if (!join->calls[i].is_done)
+			emit(join, &join->calls[i], NULL);
+	}
+	join->call_count = 0;
+}
