@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger: one sweep over each device's operations. A lane is active until the latest end of its
+ * operations so far, so a sweep needs no heap: between two events the set of active lanes is fixed,
+ * and the time between them goes to one part (shared equally among compute classes).
+ */
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "map.h"
+#include "model_internal.h"
+#include "xmalloc.h"
+
+/* Lanes: the compute classes, communication, then the copies. */
+enum { LANE_COMM = LEDGER_COMPUTE_PARTS, LANE_COPY, LANE_COUNT = LANE_COPY + COPY_LANE_COUNT };
+
+static const char *const part_keys[LEDGER_PART_COUNT] = {
+#define PART(name, key, label) [LEDGER_##name] = key,
+	LEDGER_PARTS(PART)
+#undef PART
+};
+
+static const char *const part_labels[LEDGER_PART_COUNT] = {
+#define PART(name, key, label) [LEDGER_##name] = label,
+	LEDGER_PARTS(PART)
+#undef PART
+};
+
+const char *ledger_part_key(enum ledger_part part)
+{
+	return part_keys[part];
+}
+
+const char *ledger_part_label(enum ledger_part part)
+{
+	return part_labels[part];
+}
+
+/* The state of one sweep over one device. */
+struct sweep {
+	struct model *model;
+	struct model_device *device;
+	int64_t lane_end[LANE_COUNT];
+	size_t step;     /* whose window holds or follows the time reached */
+	struct map charges; /* hash of part, site and call name -> index */
+	size_t charge_capacity;
+};
+
+static int lane_of(const struct model *model, const struct gpu_op *op)
+{
+	const struct transfer *transfer;
+
+	if (op->type == GPU_OP_KERNEL)
+		return op->kernel_class == KERNEL_COMMUNICATION ? LANE_COMM : op->kernel_class;
+	transfer = &model->transfers[op->detail];
+	switch (transfer->direction) {
+	case COPY_PEER:
+		return LANE_COMM;
+	case COPY_H2D:
+	case COPY_UNKNOWN:
+		return LANE_COPY + (transfer->source_kind == MEMORY_PAGEABLE
+					    ? COPY_LANE_H2D_PAGEABLE
+					    : COPY_LANE_H2D_OTHER);
+	case COPY_D2H:
+	case COPY_H2H:
+		return LANE_COPY + (transfer->destination_kind == MEMORY_PAGEABLE
+					    ? COPY_LANE_D2H_PAGEABLE
+					    : COPY_LANE_D2H_OTHER);
+	default: /* memset, device to device */
+		return LEDGER_MEMORY_BOUND;
+	}
+}
+
+static void add_share(struct ledger *to, enum ledger_part part, int64_t length_ns)
+{
+	to->part[part] += length_ns * LEDGER_UNITS_PER_NS;
+	to->length_ns += length_ns;
+}
+
+/* Puts a stretch with a fixed set of active lanes into one ledger. */
+static void add_busy(struct ledger *to, const bool *active, int64_t length_ns)
+{
+	int compute = 0, copies = 0;
+
+	for (int lane = 0; lane < LEDGER_COMPUTE_PARTS; lane++)
+		compute += active[lane];
+	for (int lane = LANE_COPY; lane < LANE_COUNT; lane++)
+		copies += active[lane];
+	to->length_ns += length_ns;
+	if (compute) {
+		for (int lane = 0; lane < LEDGER_COMPUTE_PARTS; lane++) {
+			if (active[lane])
+				to->part[lane] += length_ns * LEDGER_UNITS_PER_NS / compute;
+		}
+	} else if (active[LANE_COMM]) {
+		to->part[LEDGER_COMM] += length_ns * LEDGER_UNITS_PER_NS;
+	} else {
+		to->part[LEDGER_COPY] += length_ns * LEDGER_UNITS_PER_NS;
+		for (int lane = 0; lane < COPY_LANE_COUNT; lane++) {
+			if (active[LANE_COPY + lane])
+				to->copy_lane[lane] += length_ns * LEDGER_UNITS_PER_NS / copies;
+		}
+	}
+}
+
+static void charge_idle(struct sweep *sweep, const struct gap_verdict *verdict, int64_t length_ns)
+{
+	struct device_ledger *ledger = &sweep->device->ledger;
+	const struct host_call *call;
+	uint64_t key, *slot;
+	bool is_new;
+
+	if (verdict->call == MODEL_NONE)
+		return;
+	call = &sweep->model->calls[verdict->call];
+	key = map_mix(model_call_site(sweep->model, verdict->call),
+		      (uint64_t)call->api << 16 | (uint64_t)verdict->part << 2 |
+			      (uint64_t)verdict->is_readback << 1 | verdict->is_sync_call);
+	slot = map_slot(&sweep->charges, key, &is_new);
+	if (is_new) {
+		if (ledger->charge_count == sweep->charge_capacity)
+			ledger->charges = array_grow(ledger->charges, &sweep->charge_capacity,
+						     sizeof(*ledger->charges));
+		*slot = ledger->charge_count;
+		ledger->charges[ledger->charge_count++] = (struct idle_charge){
+			.part = (uint8_t)verdict->part,
+			.is_readback = verdict->is_readback,
+			.is_sync_call = verdict->is_sync_call,
+			.call = verdict->call,
+			.launch_call = verdict->launch_call,
+		};
+	}
+	ledger->charges[*slot].gaps++;
+	ledger->charges[*slot].idle_ns += length_ns;
+}
+
+/* Adds [begin, end) to the whole and to the step windows that it crosses. active NULL: idle. */
+static void sweep_emit(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, const bool *active,
+		       const struct gap_verdict *verdict)
+{
+	struct device_ledger *ledger = &sweep->device->ledger;
+	const struct step_list *steps = &sweep->model->steps;
+
+	if (active)
+		add_busy(&ledger->whole, active, end_ns - begin_ns);
+	else
+		add_share(&ledger->whole, verdict->part, end_ns - begin_ns);
+	while (sweep->step < steps->count && begin_ns < end_ns) {
+		const struct step_window *window = &ledger->windows[sweep->step];
+		int64_t from_ns = begin_ns > window->begin_ns ? begin_ns : window->begin_ns;
+		int64_t to_ns = end_ns < window->end_ns ? end_ns : window->end_ns;
+
+		if (window->end_ns == window->begin_ns) { /* the device did nothing in it */
+			sweep->step++;
+			continue;
+		}
+		if (from_ns < to_ns) {
+			if (active) {
+				add_busy(&ledger->steps[sweep->step], active, to_ns - from_ns);
+			} else {
+				add_share(&ledger->steps[sweep->step], verdict->part,
+					  to_ns - from_ns);
+				if (steps->items[sweep->step].kind == STEP_STEADY)
+					charge_idle(sweep, verdict, to_ns - from_ns);
+			}
+		}
+		if (window->end_ns > end_ns)
+			return;
+		sweep->step++;
+	}
+}
+
+/* Emits everything from `from_ns` to `to_ns`, during which no operation begins. */
+static void sweep_advance(struct sweep *sweep, int64_t from_ns, int64_t to_ns,
+			  const struct gpu_op *next)
+{
+	while (from_ns < to_ns) {
+		bool active[LANE_COUNT];
+		bool is_busy = false;
+		int64_t until_ns = to_ns;
+
+		for (int lane = 0; lane < LANE_COUNT; lane++) {
+			active[lane] = sweep->lane_end[lane] > from_ns;
+			is_busy |= active[lane];
+			if (active[lane] && sweep->lane_end[lane] < until_ns)
+				until_ns = sweep->lane_end[lane];
+		}
+		if (is_busy) {
+			sweep_emit(sweep, from_ns, until_ns, active, NULL);
+		} else {
+			struct gap_verdict verdict =
+				idle_gap_judge(sweep->model, from_ns, until_ns, next);
+
+			sweep_emit(sweep, from_ns, until_ns, NULL, &verdict);
+		}
+		from_ns = until_ns;
+	}
+}
+
+static int compare_charges(const void *left, const void *right)
+{
+	const struct idle_charge *a = left, *b = right;
+
+	if (a->idle_ns != b->idle_ns)
+		return a->idle_ns < b->idle_ns ? 1 : -1;
+	return (a->call > b->call) - (a->call < b->call);
+}
+
+static void sweep_device(struct model *model, struct model_device *device)
+{
+	struct sweep sweep = { .model = model, .device = device };
+	struct device_ledger *ledger = &device->ledger;
+	int64_t now_ns = device->begin_ns;
+
+	map_init(&sweep.charges);
+	for (int lane = 0; lane < LANE_COUNT; lane++)
+		sweep.lane_end[lane] = INT64_MIN;
+	for (size_t i = 0; i < device->op_count; i++) {
+		const struct gpu_op *op = &model->ops[device->first_op + i];
+		int lane = lane_of(model, op);
+
+		sweep_advance(&sweep, now_ns, op->begin_ns, op);
+		now_ns = op->begin_ns;
+		if (op->end_ns > sweep.lane_end[lane])
+			sweep.lane_end[lane] = op->end_ns;
+	}
+	sweep_advance(&sweep, now_ns, device->end_ns, NULL);
+	for (size_t i = 0; i < model->steps.count; i++) {
+		if (model->steps.items[i].kind != STEP_STEADY || !ledger->steps[i].length_ns)
+			continue;
+		ledger_add(&ledger->steady, &ledger->steps[i]);
+		ledger->steady_count++;
+	}
+	if (ledger->charge_count)
+		qsort(ledger->charges, ledger->charge_count, sizeof(*ledger->charges),
+		      compare_charges);
+	map_fini(&sweep.charges);
+}
+
+/* Which step a host time belongs to; SIZE_MAX before the first. */
+static size_t step_at(const struct step_list *steps, int64_t host_ns)
+{
+	size_t low = 0, high = steps->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (steps->items[middle].host_begin_ns <= host_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || host_ns >= steps->items[low - 1].host_end_ns)
+		return SIZE_MAX;
+	return low - 1;
+}
+
+/*
+ * A step on a device begins at the first operation launched in it, and ends where the next begins:
+ * work runs behind the host. The last step ends with its last operation.
+ */
+static void windows_of_device(const struct model *model, struct model_device *device)
+{
+	const struct step_list *steps = &model->steps;
+	struct step_window *windows = device->ledger.windows;
+	int64_t next_begin_ns = INT64_MAX;
+
+	for (size_t i = 0; i < steps->count; i++)
+		windows[i] = (struct step_window){ INT64_MAX, INT64_MIN };
+	for (size_t i = 0; i < device->op_count; i++) {
+		const struct gpu_op *op = &model->ops[device->first_op + i];
+		int64_t host_ns = op->call == MODEL_NONE ? op->begin_ns
+							 : model->calls[op->call].begin_ns;
+		size_t step;
+
+		/* Without any calls, steps were found on the device's own times. */
+		if (op->call == MODEL_NONE && model->call_count)
+			continue;
+		step = step_at(steps, host_ns);
+		if (step == SIZE_MAX)
+			continue;
+		if (op->begin_ns < windows[step].begin_ns)
+			windows[step].begin_ns = op->begin_ns;
+		if (op->end_ns > windows[step].end_ns)
+			windows[step].end_ns = op->end_ns;
+	}
+	for (size_t i = steps->count; i-- > 0;) {
+		bool is_followed = i + 1 < steps->count &&
+				   steps->items[i].host_end_ns == steps->items[i + 1].host_begin_ns;
+
+		if (windows[i].begin_ns == INT64_MAX) {
+			windows[i] = (struct step_window){ 0, 0 };
+			continue;
+		}
+		/* The next step follows at once if the host went on at once. */
+		if (next_begin_ns != INT64_MAX &&
+		    (is_followed || windows[i].end_ns > next_begin_ns))
+			windows[i].end_ns = next_begin_ns;
+		if (windows[i].end_ns <= windows[i].begin_ns)
+			windows[i] = (struct step_window){ 0, 0 };
+		else
+			next_begin_ns = windows[i].begin_ns;
+	}
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Steady steps longer than 1.5 x the median stand apart (GT508); fewer than five tell no median. */
+static void mark_outliers(struct model *model)
+{
+	struct step_list *steps = &model->steps;
+	int64_t *lengths = xmalloc(steps->count * sizeof(*lengths));
+
+	for (size_t d = 0; d < model->device_count; d++) {
+		const struct step_window *windows = model->devices[d].ledger.windows;
+		size_t count = 0;
+		int64_t limit_ns;
+
+		for (size_t i = 0; windows && i < steps->count; i++) {
+			if (steps->items[i].kind == STEP_STEADY &&
+			    windows[i].end_ns > windows[i].begin_ns)
+				lengths[count++] = windows[i].end_ns - windows[i].begin_ns;
+		}
+		if (count < 5)
+			continue;
+		qsort(lengths, count, sizeof(*lengths), compare_lengths);
+		limit_ns = lengths[count / 2] + lengths[count / 2] / 2;
+		for (size_t i = 0; i < steps->count; i++) {
+			if (steps->items[i].kind == STEP_STEADY &&
+			    windows[i].end_ns - windows[i].begin_ns > limit_ns) {
+				steps->items[i].kind = STEP_OUTLIER;
+				steps->steady_count--;
+				steps->outlier_count++;
+			}
+		}
+	}
+	free(lengths);
+}
+
+void ledger_build(struct model *model)
+{
+	for (size_t d = 0; d < model->device_count; d++) {
+		struct model_device *device = &model->devices[d];
+		struct device_ledger *ledger = &device->ledger;
+
+		if (!device->op_count)
+			continue;
+		ledger->windows = xcalloc(model->steps.count, sizeof(*ledger->windows));
+		ledger->steps = xcalloc(model->steps.count, sizeof(*ledger->steps));
+		if (model->steps.source == STEPS_NONE)
+			ledger->windows[0] =
+				(struct step_window){ device->begin_ns, device->end_ns };
+		else
+			windows_of_device(model, device);
+	}
+	if (model->steps.source != STEPS_NONE)
+		mark_outliers(model);
+	for (size_t d = 0; d < model->device_count; d++) {
+		if (model->devices[d].op_count)
+			sweep_device(model, &model->devices[d]);
+	}
+}
+
+void ledger_free(struct device_ledger *ledger)
+{
+	free(ledger->windows);
+	free(ledger->steps);
+	free(ledger->charges);
+	memset(ledger, 0, sizeof(*ledger));
+}
+
+void ledger_add(struct ledger *to, const struct ledger *from)
+{
+	for (int part = 0; part < LEDGER_PART_COUNT; part++)
+		to->part[part] += from->part[part];
+	for (int lane = 0; lane < COPY_LANE_COUNT; lane++)
+		to->copy_lane[lane] += from->copy_lane[lane];
+	to->length_ns += from->length_ns;
+}
+
+int64_t ledger_sum(const struct ledger *ledger)
+{
+	int64_t sum = 0;
+
+	for (int part = 0; part < LEDGER_PART_COUNT; part++)
+		sum += ledger->part[part];
+	return sum;
+}
+
+int64_t ledger_compute(const struct ledger *ledger)
+{
+	int64_t sum = 0;
+
+	for (int part = 0; part < LEDGER_COMPUTE_PARTS; part++)
+		sum += ledger->part[part];
+	return sum;
+}
+
+static double mean_ms(const struct device_ledger *ledger, int64_t units)
+{
+	if (!ledger->steady_count)
+		return 0;
+	return (double)units / LEDGER_UNITS_PER_NS / 1e6 / (double)ledger->steady_count;
+}
+
+double ledger_part_ms(const struct device_ledger *ledger, enum ledger_part part)
+{
+	return mean_ms(ledger, ledger->steady.part[part]);
+}
+
+double ledger_copy_lane_ms(const struct device_ledger *ledger, enum copy_lane lane)
+{
+	return mean_ms(ledger, ledger->steady.copy_lane[lane]);
+}
+
+double ledger_step_ms(const struct device_ledger *ledger)
+{
+	return mean_ms(ledger, ledger->steady.length_ns * LEDGER_UNITS_PER_NS);
+}
+
+double ledger_part_percent(const struct device_ledger *ledger, enum ledger_part part)
+{
+	if (!ledger->steady.length_ns)
+		return 0;
+	return 100.0 * (double)ledger->steady.part[part] /
+	       (double)(ledger->steady.length_ns * LEDGER_UNITS_PER_NS);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds a model stage by stage, frees it, and answers the small questions about it.
+ */
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "error.h"
+#include "model_internal.h"
+#include "xmalloc.h"
+
+static void builder_fini(struct model_builder *builder)
+{
+	map_fini(&builder->kernels);
+	map_fini(&builder->sites);
+	map_fini(&builder->apis);
+	map_fini(&builder->transfers);
+	map_fini(&builder->gemms);
+	map_fini(&builder->threads);
+	map_fini(&builder->devices);
+	map_fini(&builder->mark_names);
+}
+
+static int64_t model_rank(const struct model_source *source)
+{
+	static const char *const keys[] = { "rank", "env.RANK", "env.OMPI_COMM_WORLD_RANK",
+					    "env.SLURM_PROCID", "env.PMI_RANK" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *text = source->info(source->context, keys[i]);
+		char *end;
+		long rank;
+
+		if (!text || !*text)
+			continue;
+		rank = strtol(text, &end, 10);
+		if (!*end && rank >= 0)
+			return rank;
+	}
+	return -1;
+}
+
+int model_build(const struct model_source *source, struct model **out, struct error *err)
+{
+	struct model_builder builder;
+	struct model *model = xcalloc(1, sizeof(*model));
+	int rc;
+
+	memset(&builder, 0, sizeof(builder));
+	builder.model = model;
+	model->source = *source;
+	model->rank = model_rank(source);
+	model->sites = array_grow(NULL, &builder.site_capacity, sizeof(*model->sites));
+	model->sites[model->site_count++] = (struct model_site){ 0, NULL };
+	model->apis = array_grow(NULL, &builder.api_capacity, sizeof(*model->apis));
+	model->apis[model->api_count++] = "unknown call";
+	rc = model_collect(&builder, err);
+	if (rc) {
+		builder_fini(&builder);
+		model_free(model);
+		return rc;
+	}
+	model->calls = array_trim(model->calls, &builder.call_capacity, model->call_count,
+				  sizeof(*model->calls));
+	model->ops = array_trim(model->ops, &builder.op_capacity, model->op_count,
+				sizeof(*model->ops));
+	model_link(&builder);
+	builder_fini(&builder);
+	memory_usage_build(model);
+	step_detect(model);
+	ledger_build(model);
+	*out = model;
+	return 0;
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	for (size_t i = 0; i < model->device_count; i++)
+		ledger_free(&model->devices[i].ledger);
+	for (size_t i = 0; i < model->kernel_count; i++)
+		free(model->kernels[i].short_name);
+	free(model->devices);
+	free(model->threads);
+	free(model->ops);
+	free(model->calls);
+	free(model->kernels);
+	free(model->transfers);
+	free(model->gemms);
+	free(model->sites);
+	free(model->apis);
+	free(model->memory_events);
+	free(model->step_marks);
+	free(model->steps.items);
+	free(model);
+}
+
+uint32_t model_call_root(const struct model *model, uint32_t call)
+{
+	while (model->calls[call].parent != MODEL_NONE)
+		call = model->calls[call].parent;
+	return call;
+}
+
+uint32_t model_call_gemm(const struct model *model, uint32_t call)
+{
+	while (call != MODEL_NONE && model->calls[call].kind != RECORD_KIND_gemm)
+		call = model->calls[call].parent;
+	return call;
+}
+
+uint32_t model_call_site(const struct model *model, uint32_t call)
+{
+	uint32_t site = 0;
+
+	/* The outermost call is the one that the program itself made. */
+	for (; call != MODEL_NONE; call = model->calls[call].parent) {
+		if (model->calls[call].site)
+			site = model->calls[call].site;
+	}
+	return site;
+}
+
+const char *model_api_name(const struct model *model, uint32_t call)
+{
+	return call == MODEL_NONE ? model->apis[0] : model->apis[model->calls[call].api];
+}
+
+void model_ops_between(const struct model *model, size_t device, int64_t begin_ns, int64_t end_ns,
+		       size_t *first, size_t *limit)
+{
+	const struct model_device *of = &model->devices[device];
+	const int64_t bounds[2] = { begin_ns, end_ns };
+	size_t found[2];
+
+	for (int i = 0; i < 2; i++) {
+		size_t low = of->first_op, high = of->first_op + of->op_count;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (model->ops[middle].begin_ns < bounds[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		found[i] = low;
+	}
+	*first = found[0];
+	*limit = found[1];
+}
+
+size_t model_steady_count(const struct model *model)
+{
+	return model->steps.steady_count ? model->steps.steady_count : 1;
+}
+
+size_t model_first_steady(const struct model *model, size_t device)
+{
+	const struct device_ledger *ledger = &model->devices[device].ledger;
+
+	for (size_t i = 0; i < model->steps.count; i++) {
+		if (model->steps.items[i].kind == STEP_STEADY && ledger->windows &&
+		    ledger->windows[i].end_ns > ledger->windows[i].begin_ns)
+			return i;
+	}
+	return SIZE_MAX;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes the records of a source into the model's arrays, in whatever order they come. Descriptions
+ * that repeat (kernels, copies of one size, shapes of matrix products, sites) are kept once. Links
+ * between the arrays come later, in model_link.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "error.h"
+#include "kernel_name.h"
+#include "model_internal.h"
+#include "step_mark_name.h"
+#include "text.h"
+#include "xmalloc.h"
+
+static uint32_t collect_site(struct model_builder *builder, uint64_t id)
+{
+	struct model *model = builder->model;
+	uint64_t *slot;
+	bool is_new;
+
+	if (!id)
+		return 0;
+	slot = map_slot(&builder->sites, id, &is_new);
+	if (is_new) {
+		if (model->site_count == builder->site_capacity)
+			model->sites = array_grow(model->sites, &builder->site_capacity,
+						  sizeof(*model->sites));
+		*slot = model->site_count;
+		model->sites[model->site_count++] = (struct model_site){
+			.id = id,
+			.record = model->source.site(model->source.context, id),
+		};
+	}
+	return (uint32_t)*slot;
+}
+
+static uint16_t collect_api(struct model_builder *builder, uint16_t id)
+{
+	struct model *model = builder->model;
+	const char *name;
+	uint64_t *slot;
+	bool is_new;
+
+	if (!id)
+		return 0;
+	slot = map_slot(&builder->apis, id, &is_new);
+	if (is_new) {
+		if (model->api_count == builder->api_capacity)
+			model->apis = array_grow(model->apis, &builder->api_capacity,
+						 sizeof(*model->apis));
+		name = model->source.name(model->source.context, NAME_API, id);
+		*slot = model->api_count;
+		model->apis[model->api_count++] = name ? name : model->apis[0];
+	}
+	return (uint16_t)*slot;
+}
+
+static uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
+{
+	struct model *model = builder->model;
+	struct model_kernel kernel;
+	uint64_t *slot;
+	bool is_new;
+
+	slot = map_slot(&builder->kernels, id, &is_new);
+	if (!is_new)
+		return (uint32_t)*slot;
+	if (model->kernel_count == builder->kernel_capacity)
+		model->kernels = array_grow(model->kernels, &builder->kernel_capacity,
+					    sizeof(*model->kernels));
+	kernel.id = id;
+	kernel.name = id ? model->source.name(model->source.context, NAME_KERNEL, id) : NULL;
+	if (!kernel.name)
+		kernel.name = "unknown kernel";
+	kernel.short_name = kernel_short_name(kernel.name);
+	kernel.traits = kernel_traits_of(kernel.name);
+	*slot = model->kernel_count;
+	model->kernels[model->kernel_count++] = kernel;
+	return (uint32_t)*slot;
+}
+
+uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer)
+{
+	struct model *model = builder->model;
+	uint64_t kinds = (uint64_t)transfer->direction | (uint64_t)transfer->source_kind << 8 |
+			 (uint64_t)transfer->destination_kind << 16 |
+			 (uint64_t)transfer->is_async << 24;
+	uint64_t hash = map_mix(transfer->size_bytes, kinds);
+	uint64_t *slot;
+	bool is_new;
+
+	/* map_mix is a bijection of neither number, so compare and step on in the rare collision. */
+	for (;; hash++) {
+		const struct transfer *known;
+
+		slot = map_slot(&builder->transfers, hash, &is_new);
+		if (is_new)
+			break;
+		known = &model->transfers[*slot];
+		if (known->size_bytes == transfer->size_bytes &&
+		    known->direction == transfer->direction &&
+		    known->source_kind == transfer->source_kind &&
+		    known->destination_kind == transfer->destination_kind &&
+		    known->is_async == transfer->is_async)
+			return (uint32_t)*slot;
+	}
+	if (model->transfer_count == builder->transfer_capacity)
+		model->transfers = array_grow(model->transfers, &builder->transfer_capacity,
+					      sizeof(*model->transfers));
+	*slot = model->transfer_count;
+	model->transfers[model->transfer_count++] = *transfer;
+	return (uint32_t)*slot;
+}
+
+static uint8_t pointer_align(uint64_t pointer)
+{
+	uint64_t lowest = pointer & (~pointer + 1);
+
+	return lowest > 128 ? 128 : (uint8_t)lowest; /* 0 for NULL: not known */
+}
+
+static uint32_t collect_gemm(struct model_builder *builder, const struct record_gemm *record)
+{
+	struct model *model = builder->model;
+	struct gemm_shape shape;
+	uint64_t hash;
+	uint64_t *slot;
+	bool is_new;
+
+	memset(&shape, 0, sizeof(shape)); /* padding too: shapes are compared as bytes */
+	shape.m = record->m;
+	shape.n = record->n;
+	shape.k = record->k;
+	shape.lda = record->lda;
+	shape.ldb = record->ldb;
+	shape.ldc = record->ldc;
+	shape.batch = record->batch ? record->batch : 1;
+	shape.op_a = record->op_a;
+	shape.op_b = record->op_b;
+	shape.type_a = record->type_a;
+	shape.type_b = record->type_b;
+	shape.type_c = record->type_c;
+	shape.type_compute = record->type_compute;
+	shape.math_flags = record->math_flags;
+	shape.align_a = pointer_align(record->a);
+	shape.align_b = pointer_align(record->b);
+	shape.align_c = pointer_align(record->c);
+	for (hash = map_hash_bytes(&shape, sizeof(shape));; hash++) {
+		slot = map_slot(&builder->gemms, hash, &is_new);
+		if (is_new)
+			break;
+		if (!memcmp(&model->gemms[*slot], &shape, sizeof(shape)))
+			return (uint32_t)*slot;
+	}
+	if (model->gemm_count == builder->gemm_capacity)
+		model->gemms = array_grow(model->gemms, &builder->gemm_capacity,
+					  sizeof(*model->gemms));
+	*slot = model->gemm_count;
+	model->gemms[model->gemm_count++] = shape;
+	return (uint32_t)*slot;
+}
+
+static uint16_t collect_thread(struct model_builder *builder, uint32_t number)
+{
+	struct model *model = builder->model;
+	bool is_new;
+	uint64_t *slot = map_slot(&builder->threads, number, &is_new);
+
+	if (is_new) {
+		/* More threads than that share the last number; they are only told apart worse. */
+		if (model->thread_count == UINT16_MAX) {
+			*slot = UINT16_MAX - 1;
+			return (uint16_t)*slot;
+		}
+		if (model->thread_count == builder->thread_capacity)
+			model->threads = array_grow(model->threads, &builder->thread_capacity,
+						    sizeof(*model->threads));
+		*slot = model->thread_count;
+		memset(&model->threads[*slot], 0, sizeof(*model->threads));
+		model->threads[*slot].number = number;
+		model->threads[*slot].name = "";
+		model->thread_count++;
+	}
+	return (uint16_t)*slot;
+}
+
+static uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
+{
+	struct model *model = builder->model;
+	struct model_device *device;
+	uint64_t *slot;
+	bool is_new;
+
+	if (ordinal == DEVICE_UNKNOWN)
+		return MODEL_NO_DEVICE;
+	slot = map_slot(&builder->devices, ordinal, &is_new);
+	if (!is_new)
+		return (uint16_t)*slot;
+	if (model->device_count == MODEL_NO_DEVICE - 1) {
+		*slot = MODEL_NO_DEVICE;
+		return MODEL_NO_DEVICE;
+	}
+	if (model->device_count == builder->device_capacity)
+		model->devices = array_grow(model->devices, &builder->device_capacity,
+					    sizeof(*model->devices));
+	*slot = model->device_count;
+	device = &model->devices[model->device_count++];
+	memset(device, 0, sizeof(*device));
+	device->ordinal = ordinal;
+	device->name = "unknown GPU";
+	return (uint16_t)*slot;
+}
+
+static struct host_call *collect_call(struct model_builder *builder, const struct call_part *part,
+				      uint32_t thread)
+{
+	struct model *model = builder->model;
+	struct host_call *call;
+
+	if (model->call_count == builder->call_capacity)
+		model->calls = array_grow(model->calls, &builder->call_capacity,
+					  sizeof(*model->calls));
+	call = &model->calls[model->call_count++];
+	*call = (struct host_call){
+		.begin_ns = model->source.host_ns(model->source.context, part->begin_ticks),
+		.end_ns = model->source.host_ns(model->source.context, part->end_ticks),
+		.site = collect_site(builder, part->site),
+		.parent = part->parent_id, /* becomes an index in model_link() */
+		.correlation = part->correlation,
+		.call_id = part->call_id,
+		.status = part->status,
+		.api = collect_api(builder, part->api),
+		.thread = collect_thread(builder, thread),
+		.device = collect_device(builder, part->device),
+		.kind = (uint8_t)part->head.kind,
+		.flags = (uint8_t)(part->flags & (CALL_BLOCKS - 1)),
+	};
+	if ((part->flags & CALL_NO_TIMES) || call->end_ns < call->begin_ns)
+		call->end_ns = call->begin_ns;
+	return call;
+}
+
+static void collect_memory(struct model_builder *builder, const struct record_memory *record,
+			   struct host_call *call)
+{
+	struct model *model = builder->model;
+	bool is_device = record->memory_kind == MEMORY_DEVICE ||
+			 record->memory_kind == MEMORY_ARRAY ||
+			 record->memory_kind == MEMORY_MANAGED ||
+			 record->memory_kind == MEMORY_POOL || record->memory_kind == MEMORY_PHYSICAL;
+
+	if (model->memory_event_count == builder->event_capacity)
+		model->memory_events = array_grow(model->memory_events, &builder->event_capacity,
+						  sizeof(*model->memory_events));
+	call->detail = (uint32_t)model->memory_event_count;
+	model->memory_events[model->memory_event_count++] = (struct memory_event){
+		.time_ns = record->op == MEMORY_ALLOC ? call->end_ns : call->begin_ns,
+		.address = record->address,
+		.size_bytes = record->size_bytes,
+		.call = (uint32_t)(call - model->calls),
+		.device = is_device ? call->device : MODEL_NO_DEVICE,
+		.op = record->op,
+		.kind = record->memory_kind,
+	};
+}
+
+static void collect_host(struct model_builder *builder, const struct trace_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const char *row = (const char *)batch->rows + (size_t)i * batch->row_bytes;
+		const void *record = row;
+		struct host_call *call = collect_call(builder, record, batch->thread[i]);
+		struct transfer transfer = { .direction = TRANSFER_SET, .is_async = 1 };
+
+		call->kind = (uint8_t)batch->kind;
+		switch (batch->kind) {
+		case RECORD_KIND_sync:
+			call->detail = ((const struct record_sync *)record)->scope;
+			break;
+		case RECORD_KIND_launch:
+			call->detail = collect_kernel(
+				builder, ((const struct record_launch *)record)->kernel);
+			break;
+		case RECORD_KIND_copy: {
+			const struct record_copy *copy = record;
+
+			transfer.size_bytes = copy->size_bytes;
+			transfer.direction = copy->direction;
+			transfer.source_kind = copy->source_kind;
+			transfer.destination_kind = copy->destination_kind;
+			transfer.is_async = (call->flags & CALL_ASYNC) != 0;
+			call->detail = collect_transfer(builder, &transfer);
+			break;
+		}
+		case RECORD_KIND_set:
+			transfer.size_bytes = ((const struct record_set *)record)->size_bytes;
+			call->detail = collect_transfer(builder, &transfer);
+			break;
+		case RECORD_KIND_gemm:
+			call->detail = collect_gemm(builder, record);
+			break;
+		case RECORD_KIND_memory:
+			collect_memory(builder, record, call);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void collect_gpu(struct model_builder *builder, const struct trace_batch *batch)
+{
+	struct model *model = builder->model;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const void *record = (const char *)batch->rows + (size_t)i * batch->row_bytes;
+		const struct gpu_part *part = record;
+		uint16_t device = collect_device(builder, part->device);
+		struct transfer transfer = { .direction = TRANSFER_SET, .is_async = 1 };
+		struct gpu_op *op;
+
+		if (device == MODEL_NO_DEVICE)
+			device = collect_device(builder, 0);
+		if (model->op_count == builder->op_capacity)
+			model->ops = array_grow(model->ops, &builder->op_capacity,
+						sizeof(*model->ops));
+		op = &model->ops[model->op_count++];
+		*op = (struct gpu_op){
+			.begin_ns = model->source.gpu_ns(model->source.context, part->begin_ns),
+			.end_ns = model->source.gpu_ns(model->source.context, part->end_ns),
+			.call = part->correlation, /* becomes an index in model_link() */
+			.device = device,
+			.stream = part->stream,
+			.kernel_class = KERNEL_OTHER,
+		};
+		if (op->end_ns < op->begin_ns)
+			op->end_ns = op->begin_ns;
+		if (batch->kind == RECORD_KIND_gpu_kernel) {
+			op->type = GPU_OP_KERNEL;
+			op->detail = collect_kernel(
+				builder, ((const struct record_gpu_kernel *)record)->kernel);
+			op->kernel_class = model->kernels[op->detail].traits.kernel_class;
+		} else if (batch->kind == RECORD_KIND_gpu_copy) {
+			const struct record_gpu_copy *copy = record;
+
+			op->type = GPU_OP_COPY;
+			transfer.size_bytes = copy->size_bytes;
+			transfer.direction = copy->direction;
+			transfer.source_kind = copy->source_kind;
+			transfer.destination_kind = copy->destination_kind;
+			transfer.is_async = copy->is_async;
+			op->detail = collect_transfer(builder, &transfer);
+		} else {
+			op->type = GPU_OP_SET;
+			transfer.size_bytes = ((const struct record_gpu_set *)record)->size_bytes;
+			op->detail = collect_transfer(builder, &transfer);
+		}
+	}
+}
+
+static void collect_marks(struct model_builder *builder, const struct trace_batch *batch)
+{
+	struct model *model = builder->model;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct record_mark *mark =
+			(const void *)((const char *)batch->rows + (size_t)i * batch->row_bytes);
+		uint64_t *is_step;
+		bool is_new;
+
+		if (mark->type == MARK_INSTANT || !mark->end_ticks)
+			continue;
+		is_step = map_slot(&builder->mark_names, mark->name, &is_new);
+		if (is_new) {
+			const char *name = model->source.name(model->source.context, NAME_MARK,
+							      mark->name);
+
+			*is_step = name && step_mark_name_matches(name);
+		}
+		if (!*is_step)
+			continue;
+		if (model->step_mark_count == builder->mark_capacity)
+			model->step_marks = array_grow(model->step_marks, &builder->mark_capacity,
+						       sizeof(*model->step_marks));
+		model->step_marks[model->step_mark_count++] = (struct step_mark){
+			.begin_ns = model->source.host_ns(model->source.context,
+							  mark->begin_ticks),
+			.end_ns = model->source.host_ns(model->source.context, mark->end_ticks),
+		};
+	}
+}
+
+static int collect_batch(void *context, const struct trace_batch *batch)
+{
+	struct model_builder *builder = context;
+
+	if (builder->model->call_count + batch->count >= MODEL_NONE ||
+	    builder->model->op_count + batch->count >= MODEL_NONE)
+		return -E2BIG;
+	switch (batch->kind) {
+	case RECORD_KIND_gpu_kernel:
+	case RECORD_KIND_gpu_copy:
+	case RECORD_KIND_gpu_set:
+		collect_gpu(builder, batch);
+		break;
+	case RECORD_KIND_mark:
+		collect_marks(builder, batch);
+		break;
+	default:
+		collect_host(builder, batch);
+	}
+	return 0;
+}
+
+static void collect_descriptions(struct model_builder *builder)
+{
+	struct model *model = builder->model;
+	void *context = model->source.context;
+
+	for (size_t i = 0; i < model->source.device_count(context); i++) {
+		const struct record_device *record = model->source.device(context, i);
+		uint16_t index = collect_device(builder, record->ordinal);
+
+		if (index == MODEL_NO_DEVICE)
+			continue;
+		model->devices[index].record = record;
+		model->devices[index].name = record->name;
+		model->devices[index].is_simulated = (record->flags & DEVICE_SIMULATED) != 0;
+	}
+	for (size_t i = 0; i < model->source.thread_count(context); i++) {
+		const struct record_thread *record = model->source.thread(context, i);
+		uint16_t index = collect_thread(builder, record->thread);
+
+		model->threads[index].thread_id = record->thread_id;
+		model->threads[index].name = record->name;
+	}
+}
+
+int model_collect(struct model_builder *builder, struct error *err)
+{
+	static const uint64_t kinds =
+		1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |
+		1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
+		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_gpu_kernel |
+		1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
+	struct model *model = builder->model;
+	int rc;
+
+	collect_descriptions(builder);
+	rc = model->source.read(model->source.context, kinds, collect_batch, builder, err);
+	if (rc == -E2BIG)
+		return error_set(err, rc, "%s holds more than 4 billion events; split it",
+				 model->source.path);
+	if (rc)
+		return error_because(err, rc, "Cannot read %s", model->source.path);
+	return 0;
+}

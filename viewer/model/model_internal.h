@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files that build a model share with each other, and with nobody else.
+ */
+#ifndef GPUTRACE_MODEL_INTERNAL_H
+#define GPUTRACE_MODEL_INTERNAL_H
+
+#include "map.h"
+#include "model.h"
+
+/* Growing state while records come in; gone when the model is done. */
+struct model_builder {
+	struct model *model;
+	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
+	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
+	size_t device_capacity;
+	struct map kernels;   /* NAME_KERNEL number -> index */
+	struct map sites;     /* site number -> index */
+	struct map apis;      /* NAME_API number -> index */
+	struct map transfers; /* hash -> index */
+	struct map gemms;     /* hash -> index */
+	struct map threads;   /* number in the file -> index */
+	struct map devices;   /* ordinal -> index */
+	struct map mark_names; /* NAME_MARK number -> 1 + (is a step's name) */
+};
+
+/* model_collect.c: all records of the source into the model's arrays, in file order. */
+int model_collect(struct model_builder *builder, struct error *err);
+uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
+/* model_link.c: sorts, links calls to parents and operations to calls, fills in what follows. */
+void model_link(struct model_builder *builder);
+/* memory_usage.c: live memory and its peak per device. */
+void memory_usage_build(struct model *model);
+/* step_detect.c: steps from marks or from the launch sequence, and their counters. */
+void step_detect(struct model *model);
+
+/* step_tokens.c: the launch sequence as small numbers. */
+struct step_tokens {
+	uint16_t *token;   /* class of what was launched */
+	uint32_t *source;  /* index of calls, or of ops when there are no calls */
+	size_t count;
+	bool is_from_ops;
+	uint16_t token_limit;   /* tokens are below this */
+	bool *is_optimizer;     /* by token */
+	bool *is_heavy;         /* by token: GEMM, convolution or attention */
+};
+void step_tokens_build(const struct model *model, struct step_tokens *tokens);
+void step_tokens_free(struct step_tokens *tokens);
+int64_t step_token_time(const struct model *model, const struct step_tokens *tokens, size_t index);
+
+/* step_period.c: where periods of the launch sequence begin. */
+struct step_period {
+	enum step_source source;
+	double coverage;
+	size_t *starts; /* indexes into the tokens */
+	size_t count;
+};
+void step_period_find(const struct step_tokens *tokens, struct step_period *period);
+
+/* idle_gap.c: who answers for an idle gap of a device. */
+struct gap_verdict {
+	enum ledger_part part;
+	uint32_t call;        /* to charge, MODEL_NONE nobody */
+	uint32_t launch_call; /* that ended the gap, MODEL_NONE unknown */
+	bool is_readback, is_sync_call;
+};
+struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, int64_t end_ns,
+				  const struct gpu_op *ended_by);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Brings order into what was collected: calls by thread and time, operations by device and time,
+ * calls linked to the calls around them, operations to the calls that launched them.
+ *
+ * Nested calls: cudaMemcpy that calls cuMemcpyHtoD_v2 is one copy, so a call inside one of the same
+ * kind is redundant. cublasGemmEx that calls cuLaunchKernelEx is a product that owns a launch; both
+ * stay. Many GPU operations may have one correlation number (graphs), so the link goes from the
+ * operation to the call.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_internal.h"
+#include "xmalloc.h"
+
+static int compare_i64(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By thread, then begin; at the same nanosecond the call that was entered first. */
+static int compare_calls(const void *left, const void *right)
+{
+	const struct host_call *a = left, *b = right;
+	int order = compare_u32(a->thread, b->thread);
+
+	if (!order)
+		order = compare_i64(a->begin_ns, b->begin_ns);
+	return order ? order : compare_u32(a->call_id, b->call_id);
+}
+
+static int compare_ops(const void *left, const void *right)
+{
+	const struct gpu_op *a = left, *b = right;
+	int order = compare_u32(a->device, b->device);
+
+	if (!order)
+		order = compare_i64(a->begin_ns, b->begin_ns);
+	if (!order)
+		order = compare_i64(a->end_ns, b->end_ns);
+	if (!order)
+		order = compare_u32(a->stream, b->stream);
+	return order ? order : compare_u32(a->call, b->call);
+}
+
+/* Files are nearly sorted; a sorted one costs one pass. */
+static void sort_items(void *items, size_t count, size_t item_bytes,
+		       int (*compare)(const void *, const void *))
+{
+	const char *base = items;
+
+	for (size_t i = 1; i < count; i++) {
+		if (compare(base + (i - 1) * item_bytes, base + i * item_bytes) > 0) {
+			qsort(items, count, item_bytes, compare);
+			return;
+		}
+	}
+}
+
+static void link_sort_calls(struct model *model)
+{
+	sort_items(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
+	for (size_t i = 0; i < model->call_count; i++) {
+		struct host_call *call = &model->calls[i];
+		struct model_thread *thread = &model->threads[call->thread];
+
+		if (!thread->call_count)
+			thread->first_call = i;
+		thread->call_count++;
+		if (call->kind == RECORD_KIND_memory)
+			model->memory_events[call->detail].call = (uint32_t)i;
+	}
+}
+
+/*
+ * Replaces parent ids by indexes. Calls of a thread come in the order in which they were entered, so
+ * the open ones form a stack: the parent is on it, unless its record was lost.
+ */
+static void link_parents(struct model *model)
+{
+	size_t depth = 0, capacity = 64;
+	uint32_t *open = xmalloc(capacity * sizeof(*open));
+	uint16_t thread = UINT16_MAX;
+
+	for (size_t i = 0; i < model->call_count; i++) {
+		struct host_call *call = &model->calls[i];
+		uint32_t parent_id = call->parent;
+
+		if (call->thread != thread)
+			depth = 0;
+		thread = call->thread;
+		call->parent = MODEL_NONE;
+		if (!parent_id)
+			depth = 0;
+		while (depth && model->calls[open[depth - 1]].call_id != parent_id)
+			depth--;
+		if (depth)
+			call->parent = open[depth - 1];
+		if (depth == capacity) {
+			capacity *= 2;
+			open = xrealloc(open, capacity, sizeof(*open));
+		}
+		open[depth++] = (uint32_t)i;
+	}
+	free(open);
+}
+
+static bool transfer_is_pageable(const struct transfer *transfer)
+{
+	return (transfer->direction == COPY_H2D && transfer->source_kind == MEMORY_PAGEABLE) ||
+	       (transfer->direction == COPY_D2H && transfer->destination_kind == MEMORY_PAGEABLE);
+}
+
+/* Calls that hold the thread until the GPU got somewhere: what drains the queue (RULES.md, part 5).
+ * An asynchronous copy of pageable memory is one in fact, whatever its name says. */
+static bool call_blocks(const struct model *model, const struct host_call *call)
+{
+	switch (call->kind) {
+	case RECORD_KIND_sync:
+		return true;
+	case RECORD_KIND_copy:
+		return !(call->flags & CALL_ASYNC) ||
+		       transfer_is_pageable(&model->transfers[call->detail]);
+	case RECORD_KIND_memory:
+		return !(call->flags & CALL_ASYNC) &&
+		       model->memory_events[call->detail].op == MEMORY_FREE;
+	default:
+		return false;
+	}
+}
+
+static void link_flags(struct model *model)
+{
+	for (size_t i = 0; i < model->call_count; i++) {
+		struct host_call *call = &model->calls[i];
+
+		if (call->status)
+			model->failed_calls++;
+		if (call_blocks(model, call))
+			call->flags |= CALL_BLOCKS;
+		for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
+			if (model->calls[up].kind == call->kind && call->kind != RECORD_KIND_call)
+				call->flags |= CALL_REDUNDANT;
+			/* Whoever encloses a blocking call comes back when it does. */
+			if (call->flags & CALL_BLOCKS)
+				model->calls[up].flags |= CALL_BLOCKS;
+		}
+	}
+}
+
+/* Of two calls with one correlation number the one that is the operation itself, then the outer. */
+static bool is_better_launch(const struct model *model, uint32_t candidate, uint32_t known)
+{
+	const struct host_call *new = &model->calls[candidate], *old = &model->calls[known];
+	bool new_launches = new->kind == RECORD_KIND_launch || new->kind == RECORD_KIND_copy ||
+			    new->kind == RECORD_KIND_set;
+	bool old_launches = old->kind == RECORD_KIND_launch || old->kind == RECORD_KIND_copy ||
+			    old->kind == RECORD_KIND_set;
+
+	return new_launches && !old_launches;
+}
+
+/* CUPTI counts correlations up from 1, so a plain table serves; a map where a file has others. */
+struct correlation_index {
+	uint32_t *table;
+	size_t limit;
+	struct map map;
+};
+
+static uint32_t correlation_find(const struct correlation_index *index, uint32_t correlation)
+{
+	const uint64_t *found;
+
+	if (index->table)
+		return correlation < index->limit ? index->table[correlation] : MODEL_NONE;
+	found = map_find(&index->map, correlation);
+	return found ? (uint32_t)*found : MODEL_NONE;
+}
+
+static void correlation_build(const struct model *model, struct correlation_index *index)
+{
+	uint32_t highest = 0;
+
+	memset(index, 0, sizeof(*index));
+	for (size_t i = 0; i < model->call_count; i++) {
+		if (model->calls[i].correlation > highest)
+			highest = model->calls[i].correlation;
+	}
+	if (highest < 8 * model->call_count + 65536) {
+		index->limit = (size_t)highest + 1;
+		index->table = xmalloc(index->limit * sizeof(*index->table));
+		memset(index->table, 0xff, index->limit * sizeof(*index->table));
+	}
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		uint32_t correlation = model->calls[i].correlation;
+		uint32_t known;
+
+		if (!correlation)
+			continue;
+		known = correlation_find(index, correlation);
+		if (known != MODEL_NONE && !is_better_launch(model, i, known))
+			continue;
+		if (index->table)
+			index->table[correlation] = i;
+		else
+			*map_slot(&index->map, correlation, NULL) = i;
+	}
+}
+
+/* The copy record of the GPU knows the memory kinds best, the call knows what the GPU does not say. */
+static void link_transfer(struct model_builder *builder, struct gpu_op *op)
+{
+	struct model *model = builder->model;
+	struct transfer merged = model->transfers[op->detail];
+	const struct host_call *call = &model->calls[op->call];
+	const struct transfer *asked;
+
+	if (op->type != GPU_OP_COPY || call->kind != RECORD_KIND_copy)
+		return;
+	asked = &model->transfers[call->detail];
+	if (merged.direction == COPY_UNKNOWN)
+		merged.direction = asked->direction;
+	if (merged.source_kind == MEMORY_UNKNOWN)
+		merged.source_kind = asked->source_kind;
+	if (merged.destination_kind == MEMORY_UNKNOWN)
+		merged.destination_kind = asked->destination_kind;
+	merged.is_async = asked->is_async;
+	op->detail = collect_transfer(builder, &merged);
+}
+
+static void link_ops(struct model_builder *builder)
+{
+	struct model *model = builder->model;
+	struct correlation_index index;
+
+	sort_items(model->ops, model->op_count, sizeof(*model->ops), compare_ops);
+	correlation_build(model, &index);
+	for (size_t i = 0; i < model->op_count; i++) {
+		struct gpu_op *op = &model->ops[i];
+		struct model_device *device = &model->devices[op->device];
+
+		op->call = op->call ? correlation_find(&index, op->call) : MODEL_NONE;
+		if (op->call == MODEL_NONE)
+			device->unlinked_ops++;
+		else
+			link_transfer(builder, op);
+		if (!device->op_count) {
+			device->first_op = i;
+			device->begin_ns = op->begin_ns;
+			device->end_ns = op->end_ns;
+		}
+		if (op->end_ns > device->end_ns)
+			device->end_ns = op->end_ns;
+		device->op_count++;
+	}
+	model->has_gpu_times = model->op_count > 0;
+	free(index.table);
+	map_fini(&index.map);
+}
+
+static void link_range(struct model *model)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < model->call_count; i++) {
+		const struct host_call *call = &model->calls[i];
+
+		if (is_first || call->begin_ns < model->begin_ns)
+			model->begin_ns = call->begin_ns;
+		if (is_first || call->end_ns > model->end_ns)
+			model->end_ns = call->end_ns;
+		is_first = false;
+	}
+	for (size_t i = 0; i < model->device_count; i++) {
+		const struct model_device *device = &model->devices[i];
+
+		if (!device->op_count)
+			continue;
+		if (is_first || device->begin_ns < model->begin_ns)
+			model->begin_ns = device->begin_ns;
+		if (is_first || device->end_ns > model->end_ns)
+			model->end_ns = device->end_ns;
+		is_first = false;
+	}
+}
+
+static int compare_intervals(const void *left, const void *right)
+{
+	return compare_i64(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* Median time from one launch of a thread to its next; of at most 64 Ki intervals, evenly taken. */
+static void link_launch_intervals(struct model *model)
+{
+	enum { SAMPLES = 65536 };
+	int64_t *intervals = xmalloc(SAMPLES * sizeof(*intervals));
+
+	for (size_t t = 0; t < model->thread_count; t++) {
+		struct model_thread *thread = &model->threads[t];
+		size_t stride = thread->call_count / SAMPLES + 1, seen = 0, count = 0;
+		int64_t last_ns = 0;
+
+		for (size_t i = 0; i < thread->call_count; i++) {
+			const struct host_call *call = &model->calls[thread->first_call + i];
+
+			if (call->kind != RECORD_KIND_launch || (call->flags & CALL_REDUNDANT))
+				continue;
+			if (seen && seen % stride == 0 && count < SAMPLES)
+				intervals[count++] = call->begin_ns - last_ns;
+			last_ns = call->begin_ns;
+			seen++;
+		}
+		if (!count)
+			continue;
+		qsort(intervals, count, sizeof(*intervals), compare_intervals);
+		thread->median_launch_interval_ns = intervals[count / 2];
+	}
+	free(intervals);
+}
+
+static int compare_marks(const void *left, const void *right)
+{
+	const struct step_mark *a = left, *b = right;
+
+	return compare_i64(a->begin_ns, b->begin_ns);
+}
+
+static int compare_memory_events(const void *left, const void *right)
+{
+	const struct memory_event *a = left, *b = right;
+	int order = compare_i64(a->time_ns, b->time_ns);
+
+	/* At the same instant an address is free before it is handed out again. */
+	if (!order)
+		order = (b->op == MEMORY_FREE) - (a->op == MEMORY_FREE);
+	return order ? order : compare_u32(a->call, b->call);
+}
+
+static void link_memory_events(struct model *model)
+{
+	struct memory_event *events = model->memory_events;
+
+	qsort(events, model->memory_event_count, sizeof(*events), compare_memory_events);
+	for (uint32_t i = 0; i < model->memory_event_count; i++)
+		model->calls[events[i].call].detail = i;
+}
+
+void model_link(struct model_builder *builder)
+{
+	struct model *model = builder->model;
+
+	link_sort_calls(model);
+	link_parents(model);
+	link_flags(model);
+	link_ops(builder);
+	link_range(model);
+	link_launch_intervals(model);
+	if (model->memory_event_count)
+		link_memory_events(model);
+	if (model->step_mark_count)
+		qsort(model->step_marks, model->step_mark_count, sizeof(*model->step_marks),
+		      compare_marks);
+}

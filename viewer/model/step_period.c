@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the loop in a launch sequence. An anchor is a token, or a pair of neighbouring tokens, that
+ * stands once in every period; cutting the sequence at an anchor gives segments, and a good anchor is
+ * one whose segments have nearly the same tokens, in any order. So shapes may change kernels, a step
+ * may have a few launches more than another, and times do not matter at all.
+ *
+ * Of all anchors the shortest period that explains (nearly) as many tokens as the best one wins. That
+ * keeps out both layers and micro-batches (the segment with the optimizer or the head differs) and
+ * "every 10 steps" loops (they explain no more than the step does). Optimizer kernels, where there
+ * are some, decide: one group of them per step.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "model_internal.h"
+#include "xmalloc.h"
+
+#define WINDOW_TOKENS 600000 /* the loop is looked for in this many, taken from the middle */
+#define ANCHORS_PER_COUNT 6  /* candidates with the same number of occurrences that are tried */
+#define MIN_STARTS 4         /* fewer repetitions prove no period */
+#define CLOSE_ENOUGH 0.01    /* explaining this much less than the best anchor is as good */
+#define MIN_COVERAGE 0.6
+
+struct anchor {
+	uint32_t first_token; /* UINT32_MAX: a single token */
+	uint32_t token;
+	size_t count;
+	size_t first_at;      /* index of the first occurrence */
+	size_t good_from;     /* start of the first segment that is like the others */
+	double explained;     /* share of the window's tokens in such segments */
+	bool is_tried;
+};
+
+struct anchor_list {
+	struct anchor *items;
+	size_t count, capacity;
+};
+
+struct period_search {
+	const uint16_t *token;
+	size_t begin, end; /* the window */
+	const struct step_tokens *tokens;
+	int32_t *reference, *current; /* token counts of segments */
+	size_t *starts;               /* of the anchor being tried */
+	size_t start_capacity;
+};
+
+static uint32_t allowed_difference(size_t segment_tokens)
+{
+	uint32_t tenth = (uint32_t)(segment_tokens / 10);
+
+	if (segment_tokens < 8)
+		return segment_tokens < 4 ? 0 : 1;
+	if (segment_tokens < 30)
+		return 2;
+	return tenth > 3 ? tenth : 3;
+}
+
+static bool anchor_is_at(const struct period_search *search, const struct anchor *anchor, size_t at)
+{
+	if (search->token[at] != anchor->token)
+		return false;
+	return anchor->first_token == UINT32_MAX ||
+	       (at > search->begin && search->token[at - 1] == anchor->first_token);
+}
+
+static size_t find_starts(struct period_search *search, const struct anchor *anchor, size_t begin,
+			  size_t end)
+{
+	size_t count = 0;
+
+	for (size_t at = begin; at < end; at++) {
+		if (!anchor_is_at(search, anchor, at))
+			continue;
+		if (count == search->start_capacity)
+			search->starts = array_grow(search->starts, &search->start_capacity,
+						    sizeof(*search->starts));
+		search->starts[count++] = at;
+	}
+	return count;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static size_t median_length(const size_t *starts, size_t count)
+{
+	size_t *lengths = xmalloc(count * sizeof(*lengths));
+	size_t median;
+
+	for (size_t i = 0; i + 1 < count; i++)
+		lengths[i] = starts[i + 1] - starts[i];
+	qsort(lengths, count - 1, sizeof(*lengths), compare_sizes);
+	median = lengths[(count - 1) / 2];
+	free(lengths);
+	return median;
+}
+
+/* How many tokens a segment has that the reference lacks, and the other way round. */
+static void segment_difference(struct period_search *search, size_t begin, size_t end,
+			       uint32_t *more, uint32_t *fewer, size_t reference_tokens)
+{
+	uint32_t shared = 0;
+
+	for (size_t at = begin; at < end; at++) {
+		uint16_t token = search->token[at];
+
+		if (search->current[token]++ < search->reference[token])
+			shared++;
+	}
+	for (size_t at = begin; at < end; at++)
+		search->current[search->token[at]] = 0;
+	*more = (uint32_t)(end - begin) - shared;
+	*fewer = (uint32_t)reference_tokens - shared;
+}
+
+/* The reference is the segment of median length that lies furthest behind: the loop has settled. */
+static size_t set_reference(struct period_search *search, size_t starts, size_t median)
+{
+	size_t chosen = starts - 2;
+
+	while (chosen > 0 && search->starts[chosen + 1] - search->starts[chosen] != median)
+		chosen--;
+	memset(search->reference, 0, search->tokens->token_limit * sizeof(*search->reference));
+	for (size_t at = search->starts[chosen]; at < search->starts[chosen + 1]; at++)
+		search->reference[search->token[at]]++;
+	return search->starts[chosen + 1] - search->starts[chosen];
+}
+
+static void anchor_try(struct period_search *search, struct anchor *anchor)
+{
+	size_t count = find_starts(search, anchor, search->begin, search->end);
+	size_t median, reference_tokens, explained = 0, plausible = 0;
+	uint32_t allowed, more, fewer;
+	bool is_good = false;
+
+	anchor->is_tried = true;
+	anchor->explained = 0;
+	if (count < MIN_STARTS)
+		return;
+	median = median_length(search->starts, count);
+	if (median < 2)
+		return; /* one launch over and over is no loop with steps */
+	allowed = allowed_difference(median);
+	for (size_t i = 0; i + 1 < count; i++) {
+		size_t length = search->starts[i + 1] - search->starts[i];
+
+		if (length + allowed >= median && length <= median + allowed)
+			plausible += length;
+	}
+	if ((double)plausible < 0.3 * (double)(search->end - search->begin))
+		return; /* lengths alone show that it cannot explain enough */
+	reference_tokens = set_reference(search, count, median);
+	for (size_t i = 0; i < count; i++) {
+		bool is_tail = i + 1 == count;
+		size_t end = is_tail ? search->end : search->starts[i + 1];
+
+		segment_difference(search, search->starts[i], end, &more, &fewer, reference_tokens);
+		/* The last one may be cut off. */
+		if (more > allowed || (!is_tail && more + fewer > allowed))
+			continue;
+		if (!is_good)
+			anchor->good_from = search->starts[i];
+		is_good = true;
+		explained += end - search->starts[i];
+	}
+	anchor->explained = (double)explained / (double)(search->end - search->begin);
+}
+
+/* Counts every token and every pair of neighbours. */
+static void anchors_collect(const struct period_search *search, struct anchor_list *list)
+{
+	struct map known;
+
+	map_init(&known);
+	for (size_t at = search->begin; at < search->end; at++) {
+		for (int is_pair = 0; is_pair < 2; is_pair++) {
+			uint32_t first = UINT32_MAX;
+			uint64_t *slot;
+			bool is_new;
+
+			if (is_pair) {
+				if (at == search->begin)
+					continue;
+				first = search->token[at - 1];
+			}
+			slot = map_slot(&known, (uint64_t)first << 32 | search->token[at], &is_new);
+			if (is_new) {
+				if (list->count == list->capacity)
+					list->items = array_grow(list->items, &list->capacity,
+								 sizeof(*list->items));
+				*slot = list->count;
+				list->items[list->count++] = (struct anchor){
+					.first_token = first,
+					.token = search->token[at],
+					.first_at = at,
+				};
+			}
+			list->items[*slot].count++;
+		}
+	}
+	map_fini(&known);
+}
+
+static int compare_anchors(const void *left, const void *right)
+{
+	const struct anchor *a = left, *b = right;
+
+	if (a->count != b->count)
+		return a->count > b->count ? -1 : 1;
+	if (a->first_at != b->first_at)
+		return a->first_at < b->first_at ? -1 : 1;
+	/* At one place the single token says the same as the pair. */
+	return (a->first_token < b->first_token) - (a->first_token > b->first_token);
+}
+
+/* Groups of optimizer kernels: one ends where a matrix product, convolution or attention follows. */
+static size_t count_optimizer_groups(const struct period_search *search)
+{
+	size_t groups = 0;
+	bool is_inside = false;
+
+	for (size_t at = search->begin; at < search->end; at++) {
+		uint16_t token = search->token[at];
+
+		if (search->tokens->is_optimizer[token] && !is_inside) {
+			is_inside = true;
+			groups++;
+		} else if (search->tokens->is_heavy[token]) {
+			is_inside = false;
+		}
+	}
+	return groups;
+}
+
+static bool is_near(size_t count, size_t groups)
+{
+	size_t slack = 1 + groups / 20;
+
+	return count + slack >= groups && count <= groups + slack;
+}
+
+/* The shortest period that is good enough; of equal ones the one that begins the loop. */
+static const struct anchor *anchor_choose(const struct anchor_list *list, size_t groups)
+{
+	const struct anchor *best = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct anchor *anchor = &list->items[i];
+
+		if ((!groups || is_near(anchor->count, groups)) && anchor->explained > most)
+			most = anchor->explained;
+	}
+	if (most < MIN_COVERAGE * 0.5)
+		return NULL;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct anchor *anchor = &list->items[i];
+
+		if (groups && !is_near(anchor->count, groups))
+			continue;
+		if (anchor->explained < most - CLOSE_ENOUGH)
+			continue;
+		/* Counts within one of each other are the same period cut at another place. */
+		if (!best || anchor->count > best->count + 1 ||
+		    (anchor->count + 1 >= best->count && anchor->good_from < best->good_from))
+			best = anchor;
+	}
+	return best;
+}
+
+static void anchors_try(struct period_search *search, struct anchor_list *list, size_t groups)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct anchor *anchor = &list->items[i];
+
+		if (anchor->count < MIN_STARTS)
+			return; /* sorted: nothing but rarer ones follow */
+		same = i && anchor->count == list->items[i - 1].count ? same + 1 : 0;
+		if (same < ANCHORS_PER_COUNT || (groups && is_near(anchor->count, groups) &&
+						 same < 4 * ANCHORS_PER_COUNT))
+			anchor_try(search, anchor);
+	}
+}
+
+void step_period_find(const struct step_tokens *tokens, struct step_period *period)
+{
+	struct period_search search = { .token = tokens->token, .end = tokens->count,
+					.tokens = tokens };
+	struct anchor_list list = { NULL, 0, 0 };
+	const struct anchor *chosen;
+	double loop_share;
+	size_t groups;
+
+	memset(period, 0, sizeof(*period));
+	if (tokens->count < 2 * MIN_STARTS)
+		return;
+	if (tokens->count > WINDOW_TOKENS) {
+		search.begin = (tokens->count - WINDOW_TOKENS) / 2;
+		search.end = search.begin + WINDOW_TOKENS;
+	}
+	search.reference = xcalloc(tokens->token_limit + 1u, sizeof(*search.reference));
+	search.current = xcalloc(tokens->token_limit + 1u, sizeof(*search.current));
+	anchors_collect(&search, &list);
+	qsort(list.items, list.count, sizeof(*list.items), compare_anchors);
+	groups = count_optimizer_groups(&search);
+	anchors_try(&search, &list, groups);
+	chosen = groups >= MIN_STARTS ? anchor_choose(&list, groups) : NULL;
+	period->source = STEPS_OPTIMIZER;
+	if (!chosen) {
+		chosen = anchor_choose(&list, 0);
+		period->source = STEPS_PERIOD;
+	}
+	if (chosen) {
+		/* How sure: of what follows the loop's begin, the share that repeats. What goes
+		 * before it (loading weights) is no evidence against a loop. */
+		loop_share = (double)(search.end - chosen->good_from) /
+			     (double)(search.end - search.begin);
+		period->coverage = chosen->explained / loop_share;
+		if (period->coverage > 1)
+			period->coverage = 1;
+	}
+	if (chosen && period->coverage >= MIN_COVERAGE && chosen->explained >= 0.3) {
+		/* The whole sequence, beginning where the segments become alike. */
+		search.begin = search.begin ? 0 : chosen->good_from;
+		if (search.begin && chosen->first_token != UINT32_MAX)
+			search.begin--;
+		period->count = find_starts(&search, chosen, search.begin, tokens->count);
+		period->starts = search.starts;
+		search.starts = NULL;
+	} else {
+		period->source = STEPS_NONE;
+		period->coverage = 0;
+	}
+	free(search.starts);
+	free(search.reference);
+	free(search.current);
+	free(list.items);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launch sequence as small numbers. Dynamic shapes change kernel names from step to step, so a
+ * token stands for a class: all matrix products are one token; of other kernels the base name counts
+ * without its digits; of copies the direction and the size to a power of two; of waits the scope.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_internal.h"
+#include "xmalloc.h"
+
+#define TOKEN_LIMIT 4096 /* rarer classes beyond that share one */
+
+struct token_space {
+	const struct model *model;
+	struct map ids;        /* class hash -> token */
+	uint16_t *of_kernel;   /* by kernel index; UINT16_MAX: not asked yet */
+	struct step_tokens *tokens;
+};
+
+static uint16_t token_of_hash(struct token_space *space, uint64_t hash)
+{
+	struct step_tokens *tokens = space->tokens;
+	bool is_new;
+	uint64_t *slot;
+
+	if (tokens->token_limit == TOKEN_LIMIT) {
+		const uint64_t *found = map_find(&space->ids, hash);
+
+		return found ? (uint16_t)*found : TOKEN_LIMIT - 1;
+	}
+	slot = map_slot(&space->ids, hash, &is_new);
+	if (is_new)
+		*slot = tokens->token_limit++;
+	return (uint16_t)*slot;
+}
+
+static uint16_t token_of_kernel(struct token_space *space, uint32_t index)
+{
+	const struct model_kernel *kernel = &space->model->kernels[index];
+	uint16_t token = space->of_kernel[index];
+	uint64_t hash = 1;
+
+	if (token != UINT16_MAX)
+		return token;
+	switch (kernel->traits.kernel_class) {
+	case KERNEL_GEMM:
+	case KERNEL_CONV:
+	case KERNEL_ATTENTION:
+		hash = map_mix(2, kernel->traits.kernel_class);
+		break;
+	default:
+		for (const char *at = kernel->short_name; *at; at++) {
+			if (!isdigit((unsigned char)*at))
+				hash = map_mix(hash, (unsigned char)*at);
+		}
+	}
+	token = token_of_hash(space, hash);
+	space->of_kernel[index] = token;
+	space->tokens->is_heavy[token] = kernel->traits.kernel_class <= KERNEL_ATTENTION;
+	space->tokens->is_optimizer[token] = kernel->traits.kernel_class == KERNEL_OPTIMIZER;
+	return token;
+}
+
+static uint16_t token_of_transfer(struct token_space *space, uint32_t index)
+{
+	const struct transfer *transfer = &space->model->transfers[index];
+	uint64_t bucket = transfer->size_bytes ? 64 - (uint64_t)__builtin_clzll(transfer->size_bytes)
+					       : 0;
+
+	/* Small sizes vary with shapes; large ones tell loops apart. */
+	if (transfer->direction == TRANSFER_SET || bucket < 12)
+		bucket = 0;
+	return token_of_hash(space, map_mix(3 + (uint64_t)transfer->direction, bucket));
+}
+
+/* False: this call is no part of the sequence. */
+static bool token_of_call(struct token_space *space, uint32_t index, uint16_t *token)
+{
+	const struct host_call *call = &space->model->calls[index];
+
+	if (call->flags & (CALL_REDUNDANT | CALL_CAPTURED))
+		return false;
+	switch (call->kind) {
+	case RECORD_KIND_launch:
+		*token = token_of_kernel(space, call->detail);
+		return true;
+	case RECORD_KIND_copy:
+	case RECORD_KIND_set:
+		*token = token_of_transfer(space, call->detail);
+		return true;
+	case RECORD_KIND_sync:
+		if (call->parent != MODEL_NONE)
+			return false;
+		*token = token_of_hash(space, map_mix(40, call->detail));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int64_t source_time(const struct model *model, bool is_from_ops, uint32_t source)
+{
+	return is_from_ops ? model->ops[source].begin_ns : model->calls[source].begin_ns;
+}
+
+
+struct sort_entry {
+	int64_t time_ns;
+	uint32_t source;
+	uint16_t token;
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct sort_entry *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->source > b->source) - (a->source < b->source);
+}
+
+/* Threads (forward here, backward there) make one sequence by time. */
+static void tokens_sort(const struct model *model, struct step_tokens *tokens)
+{
+	struct sort_entry *entries;
+	bool is_sorted = true;
+
+	for (size_t i = 1; i < tokens->count && is_sorted; i++)
+		is_sorted = step_token_time(model, tokens, i - 1) <=
+			    step_token_time(model, tokens, i);
+	if (is_sorted)
+		return;
+	entries = xmalloc(tokens->count * sizeof(*entries));
+	for (size_t i = 0; i < tokens->count; i++)
+		entries[i] = (struct sort_entry){ step_token_time(model, tokens, i),
+						  tokens->source[i], tokens->token[i] };
+	qsort(entries, tokens->count, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < tokens->count; i++) {
+		tokens->source[i] = entries[i].source;
+		tokens->token[i] = entries[i].token;
+	}
+	free(entries);
+}
+
+static size_t tokens_from_calls(struct token_space *space, bool is_counting)
+{
+	const struct model *model = space->model;
+	struct step_tokens *tokens = space->tokens;
+	size_t count = 0;
+	uint16_t token;
+
+	for (uint32_t i = 0; i < model->call_count; i++) {
+		if (!token_of_call(space, i, &token))
+			continue;
+		if (!is_counting) {
+			tokens->token[count] = token;
+			tokens->source[count] = i;
+		}
+		count++;
+	}
+	return count;
+}
+
+void step_tokens_build(const struct model *model, struct step_tokens *tokens)
+{
+	struct token_space space = { .model = model, .tokens = tokens };
+
+	memset(tokens, 0, sizeof(*tokens));
+	tokens->is_heavy = xcalloc(TOKEN_LIMIT, sizeof(bool));
+	tokens->is_optimizer = xcalloc(TOKEN_LIMIT, sizeof(bool));
+	map_init(&space.ids);
+	space.of_kernel = xmalloc((model->kernel_count + 1) * sizeof(*space.of_kernel));
+	memset(space.of_kernel, 0xff, model->kernel_count * sizeof(*space.of_kernel));
+	tokens->count = tokens_from_calls(&space, true);
+	tokens->is_from_ops = tokens->count == 0;
+	if (tokens->is_from_ops)
+		tokens->count = model->op_count;
+	tokens->token = xmalloc(tokens->count * sizeof(*tokens->token));
+	tokens->source = xmalloc(tokens->count * sizeof(*tokens->source));
+	if (!tokens->is_from_ops)
+		tokens_from_calls(&space, false);
+	for (uint32_t i = 0; tokens->is_from_ops && i < model->op_count; i++) {
+		const struct gpu_op *op = &model->ops[i];
+
+		tokens->source[i] = i;
+		tokens->token[i] = op->type == GPU_OP_KERNEL ? token_of_kernel(&space, op->detail)
+							     : token_of_transfer(&space, op->detail);
+	}
+	tokens_sort(model, tokens);
+	map_fini(&space.ids);
+	free(space.of_kernel);
+}
+
+void step_tokens_free(struct step_tokens *tokens)
+{
+	free(tokens->token);
+	free(tokens->source);
+	free(tokens->is_heavy);
+	free(tokens->is_optimizer);
+	memset(tokens, 0, sizeof(*tokens));
+}
+
+int64_t step_token_time(const struct model *model, const struct step_tokens *tokens, size_t index)
+{
+	return source_time(model, tokens->is_from_ops, tokens->source[index]);
+}

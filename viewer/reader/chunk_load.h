@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One chunk in memory: checked, decompressed, its records one by one or as rows of one kind. */
+#ifndef GPUTRACE_CHUNK_LOAD_H
+#define GPUTRACE_CHUNK_LOAD_H
+
+#include "trace_reader.h"
+#include "trace_walk.h"
+
+/* Buffers that one thread uses for one chunk after the other. Start with zeros. */
+struct chunk_loader {
+	uint8_t *disk; /* payload as on disk */
+	size_t disk_capacity;
+	uint8_t *plain; /* decompressed payload */
+	size_t plain_capacity;
+	uint8_t *rows; /* structs of one kind */
+	size_t rows_capacity;
+	uint32_t *threads;
+	size_t threads_capacity;
+};
+
+void chunk_loader_fini(struct chunk_loader *loader);
+
+/* The plain payload, valid until the next load. -EBADMSG: damaged, -ENOMEM. */
+int chunk_load(struct chunk_loader *loader, const struct trace_file *file,
+	       const struct trace_chunk *chunk, const uint8_t **payload, size_t *bytes);
+/* A COLUMNS chunk as rows. */
+int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *file,
+		       const struct trace_chunk *chunk, struct trace_batch *batch);
+/* Rows of one fixed-size kind out of a loaded ROWS payload; batch->count may be 0. */
+int chunk_rows_of_kind(struct chunk_loader *loader, const uint8_t *payload, size_t bytes,
+		       uint16_t kind, uint32_t thread, struct trace_batch *batch);
+
+/* Steps through a ROWS payload: the record at *offset, which moves on. NULL at the end, or where the
+ * rest is no record (*offset then is not `bytes`). Records of unknown kinds are passed over. */
+const uint8_t *chunk_next_record(const uint8_t *payload, size_t bytes, size_t *offset,
+				 uint16_t *kind, uint16_t *size_bytes);
+
+#endif

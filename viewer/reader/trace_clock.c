@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds two lines: ticks against CLOCK_MONOTONIC_RAW, then GPU time against the first line. Clock
+ * records come from a hostile file, so points that would run backwards are left out.
+ */
+#include "trace_clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define NS_PER_SECOND 1e9
+
+int trace_clock_add(struct trace_clock *clock, const struct record_clock *record)
+{
+	if (clock->count == clock->capacity) {
+		size_t capacity = clock->capacity ? clock->capacity * 2 : 256;
+		struct record_clock *grown =
+			realloc(clock->records, capacity * sizeof(*clock->records));
+
+		if (!grown)
+			return -ENOMEM;
+		clock->records = grown;
+		clock->capacity = capacity;
+	}
+	clock->records[clock->count++] = *record;
+	return 0;
+}
+
+static int compare_ticks(const void *one, const void *two)
+{
+	const struct record_clock *left = one;
+	const struct record_clock *right = two;
+
+	return left->ticks < right->ticks ? -1 : left->ticks > right->ticks;
+}
+
+/* Appends a point unless one of its coordinates does not grow. */
+static void line_append(struct clock_line *line, uint64_t from, int64_t to_ns)
+{
+	const struct clock_point *last = line->count ? &line->points[line->count - 1] : NULL;
+
+	if (last && (from <= last->from || to_ns <= last->to_ns))
+		return;
+	line->points[line->count++] = (struct clock_point){ .from = from, .to_ns = to_ns };
+}
+
+static int64_t clamp_ns(double value)
+{
+	if (value >= 9.2e18)
+		return INT64_MAX;
+	if (value <= -9.2e18)
+		return INT64_MIN;
+	return (int64_t)llround(value);
+}
+
+static int64_t add_clamped(int64_t one, int64_t two)
+{
+	int64_t sum;
+
+	if (!__builtin_add_overflow(one, two, &sum))
+		return sum;
+	return two < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
+{
+	const struct clock_point *points = line->points;
+	size_t low = 0, high = line->count;
+	double slope = line->default_slope;
+	double distance;
+
+	if (line->count == 0)
+		return clamp_ns((double)from * slope);
+	while (high - low > 1) { /* the last point at or before `from`, else the first */
+		size_t middle = low + (high - low) / 2;
+
+		if (points[middle].from <= from)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (line->count > 1) {
+		size_t left = low + 1 < line->count ? low : low - 1;
+
+		slope = (double)(points[left + 1].to_ns - points[left].to_ns) /
+			(double)(points[left + 1].from - points[left].from);
+	}
+	/* The difference is small, so a double holds it exactly. */
+	distance = from >= points[low].from ? (double)(from - points[low].from) :
+					      -(double)(points[low].from - from);
+	return add_clamped(points[low].to_ns, clamp_ns(distance * slope));
+}
+
+/* Sessions of the collector: ticks against CLOCK_MONOTONIC_RAW; the first record that also has the
+ * calendar time says where the session's start is. */
+static void settle_host(struct trace_clock *clock, double ticks_per_second)
+{
+	uint64_t start_monotonic_ns = 0;
+
+	clock->host.default_slope = ticks_per_second > 0 ? NS_PER_SECOND / ticks_per_second : 1.0;
+	for (size_t i = 0; i < clock->count; i++) {
+		const struct record_clock *record = &clock->records[i];
+
+		if (record->monotonic_ns == 0)
+			continue;
+		if (start_monotonic_ns == 0)
+			start_monotonic_ns = record->realtime_ns && clock->start_realtime_ns ?
+				record->monotonic_ns -
+					(record->realtime_ns - clock->start_realtime_ns) :
+				record->monotonic_ns;
+		line_append(&clock->host, record->ticks,
+			    (int64_t)(record->monotonic_ns - start_monotonic_ns));
+	}
+}
+
+/* Imports: a tick is a nanosecond, and the first record says which one is the start. */
+static void settle_import(struct trace_clock *clock)
+{
+	clock->host.default_slope = 1.0;
+	if (clock->count == 0)
+		return;
+	line_append(&clock->host, clock->records[0].ticks, 0);
+	if (clock->records[0].realtime_ns)
+		clock->start_realtime_ns = clock->records[0].realtime_ns;
+}
+
+static void settle_gpu(struct trace_clock *clock, uint32_t clock_kind)
+{
+	clock->gpu.default_slope = 1.0;
+	for (size_t i = 0; i < clock->count; i++) {
+		const struct record_clock *record = &clock->records[i];
+
+		if (record->gpu_ns == 0)
+			continue;
+		line_append(&clock->gpu, record->gpu_ns,
+			    trace_clock_ns(&clock->host, record->ticks));
+		if (record->gpu_ns > clock->last_gpu_ns)
+			clock->last_gpu_ns = record->gpu_ns;
+	}
+	if (clock->gpu.count > 0)
+		return;
+	/* Nothing ties the GPU's clock to the host's. Imports have one time line; CUPTI's default
+	 * clock is near the calendar time, which at least keeps the order of magnitude. */
+	if (clock_kind == 0 && clock->host.count > 0)
+		line_append(&clock->gpu, clock->host.points[0].from, clock->host.points[0].to_ns);
+	else if (clock_kind != 0)
+		line_append(&clock->gpu, clock->start_realtime_ns, 0);
+}
+
+int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
+		       double ticks_per_second)
+{
+	size_t room = clock->count + 1;
+
+	clock->start_realtime_ns = start_realtime_ns;
+	clock->host.points = calloc(room, sizeof(*clock->host.points));
+	clock->gpu.points = calloc(room, sizeof(*clock->gpu.points));
+	if (!clock->host.points || !clock->gpu.points)
+		return -ENOMEM;
+	if (clock->count > 0)
+		qsort(clock->records, clock->count, sizeof(*clock->records), compare_ticks);
+	if (clock_kind == 0)
+		settle_import(clock);
+	else
+		settle_host(clock, ticks_per_second);
+	settle_gpu(clock, clock_kind);
+	free(clock->records);
+	clock->records = NULL;
+	clock->capacity = 0;
+	return 0;
+}
+
+void trace_clock_fini(struct trace_clock *clock)
+{
+	free(clock->records);
+	free(clock->host.points);
+	free(clock->gpu.points);
+	*clock = (struct trace_clock){ 0 };
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From ticks and GPU nanoseconds to nanoseconds since the session's start: straight lines between the
+ * clock records, continued beyond the first and the last.
+ */
+#ifndef GPUTRACE_TRACE_CLOCK_H
+#define GPUTRACE_TRACE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+struct clock_point {
+	uint64_t from; /* ticks, or GPU ns */
+	int64_t to_ns; /* since the session's start */
+};
+
+struct clock_line {
+	struct clock_point *points; /* both coordinates grow */
+	size_t count;
+	double default_slope; /* ns per unit of `from`, with fewer than two points */
+};
+
+struct trace_clock {
+	struct clock_line host, gpu;
+	struct record_clock *records; /* as found, until trace_clock_settle() */
+	size_t count, capacity;
+	uint64_t start_realtime_ns;
+	uint64_t last_gpu_ns; /* of the last record that has it, 0: none has */
+};
+
+/* 0 or -ENOMEM. */
+int trace_clock_add(struct trace_clock *clock, const struct record_clock *record);
+/* All records are there. clock_kind and start_realtime_ns: of the file head; ticks_per_second: what
+ * the session said of its clock, 0 unknown. 0 or -ENOMEM. */
+int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
+		       double ticks_per_second);
+int64_t trace_clock_ns(const struct clock_line *line, uint64_t from);
+void trace_clock_fini(struct trace_clock *clock);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader's front: opens a file, loads everything that names and describes, judges its health and
+ * streams the rest. One chunk is decoded at a time; only names, clocks and chunk headers stay in
+ * memory.
+ */
+#include "trace_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chunk_load.h"
+#include "error.h"
+#include "record_schema.h"
+#include "trace_clock.h"
+#include "trace_texts.h"
+#include "trace_walk.h"
+
+#define LOCK_WAIT_MS 10000
+#define LOCK_POLL_MS 10
+#define KIND_BIT(kind) (1ull << (kind))
+
+struct trace {
+	char *path;
+	struct trace_file file;
+	struct trace_head head;
+	struct trace_chunks chunks;
+	uint64_t *row_kinds; /* fixed-size kinds in each ROWS chunk, parallel to chunks.list */
+	struct trace_texts texts;
+	struct trace_clock clock;
+	struct trace_health health;
+	struct chunk_loader loader;
+};
+
+/* ---- opening ---- */
+
+/* A collector that is still writing holds the lock; it finishes soon after its job. After the wait
+ * the file is read as it is: the job goes on. */
+static void wait_for_writer(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_POLL_MS * 1000000L };
+
+	for (int waited_ms = 0; waited_ms < LOCK_WAIT_MS; waited_ms += LOCK_POLL_MS) {
+		if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
+			flock(fd, LOCK_UN);
+			return;
+		}
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int open_file(struct trace *trace, const char *path, struct error *err)
+{
+	struct stat status;
+
+	trace->file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (trace->file.fd < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	if (fstat(trace->file.fd, &status) < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return error_set(err, -EISDIR, "it is a directory");
+	if (!S_ISREG(status.st_mode))
+		return error_set(err, -EINVAL, "it is not a regular file");
+	wait_for_writer(trace->file.fd);
+	if (fstat(trace->file.fd, &status) < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	trace->file.bytes = (uint64_t)status.st_size;
+	trace->health.file_bytes = trace->file.bytes;
+	return 0;
+}
+
+static int read_head(struct trace *trace, struct error *err)
+{
+	uint8_t bytes[TRACE_HEAD_BYTES];
+
+	if (trace->file.bytes == 0)
+		return error_set(err, -EINVAL, "the file is empty");
+	if (!trace_file_read(&trace->file, 0, bytes, sizeof(bytes)))
+		return error_set(err, -EINVAL,
+				 "not a gputrace trace: it has %llu bytes, a trace at least %d",
+				 (unsigned long long)trace->file.bytes, TRACE_HEAD_BYTES);
+	if (memcmp(bytes + 8, TRACE_HEAD_MAGIC, 8) != 0)
+		return error_set(err, -EINVAL,
+				 "not a gputrace trace: it does not begin as one");
+	if (!trace_head_load(bytes, &trace->head))
+		return error_set(err, -EINVAL, "the head of the trace is damaged");
+	if (trace->head.version_major > TRACE_VERSION_MAJOR)
+		return error_set(err, -EINVAL,
+				 "the trace has format version %u.%u; this program reads up to %d.x",
+				 trace->head.version_major, trace->head.version_minor,
+				 TRACE_VERSION_MAJOR);
+	return 0;
+}
+
+/* ---- what names and describes ---- */
+
+static void count_loss(struct trace *trace, const struct record_loss *loss)
+{
+	uint16_t kind = loss->lost_kind < RECORD_KIND_LIMIT ? loss->lost_kind : 0;
+
+	trace->health.lost[kind] += loss->count;
+	trace->health.lost_total += loss->count;
+}
+
+/* A clock or loss record; others are left to trace_read(). */
+static int take_fixed(struct trace *trace, uint16_t kind, const uint8_t *record)
+{
+	struct record_clock clock;
+	struct record_loss loss;
+
+	if (kind == RECORD_KIND_clock) {
+		memcpy(&clock, record, sizeof(clock));
+		return trace_clock_add(&trace->clock, &clock);
+	}
+	if (kind == RECORD_KIND_loss) {
+		memcpy(&loss, record, sizeof(loss));
+		count_loss(trace, &loss);
+	}
+	return 0;
+}
+
+static int load_rows(struct trace *trace, size_t index)
+{
+	const uint8_t *payload, *record;
+	size_t bytes, offset = 0;
+	uint16_t kind, size_bytes;
+	int rc = chunk_load(&trace->loader, &trace->file, &trace->chunks.list[index], &payload,
+			    &bytes);
+
+	if (rc < 0)
+		return rc;
+	while ((record = chunk_next_record(payload, bytes, &offset, &kind, &size_bytes))) {
+		if (record_schema_of(kind)->column_count == 0) {
+			rc = trace_texts_add(&trace->texts, kind, record, size_bytes);
+		} else {
+			trace->row_kinds[index] |= KIND_BIT(kind);
+			trace->health.rows++;
+			rc = take_fixed(trace, kind, record);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return offset == bytes ? 0 : -EBADMSG;
+}
+
+static int load_columns(struct trace *trace, size_t index)
+{
+	const struct trace_chunk *chunk = &trace->chunks.list[index];
+	struct trace_batch batch;
+	int rc;
+
+	if (chunk->header.row_count > CHUNK_MAX_ROWS)
+		return -EBADMSG;
+	if (record_schema_of(chunk->header.kind)->column_count == 0)
+		return 0; /* a kind of a newer version */
+	if (chunk->header.kind != RECORD_KIND_clock && chunk->header.kind != RECORD_KIND_loss) {
+		trace->health.rows += chunk->header.row_count;
+		return 0;
+	}
+	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
+	if (rc < 0)
+		return rc;
+	trace->health.rows += batch.count;
+	for (uint32_t i = 0; rc == 0 && i < batch.count; i++)
+		rc = take_fixed(trace, batch.kind,
+				(const uint8_t *)batch.rows + (size_t)i * batch.row_bytes);
+	return rc;
+}
+
+static int load_descriptions(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->chunks.count; i++) {
+		int rc = 0;
+
+		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
+			rc = load_rows(trace, i);
+		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
+			rc = load_columns(trace, i);
+		if (rc == -EBADMSG)
+			trace->health.damaged_chunks++;
+		else if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int has_gpu_rows(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->chunks.count; i++) {
+		const struct chunk_header *header = &trace->chunks.list[i].header;
+		uint64_t kinds = trace->row_kinds[i];
+
+		if (header->type == CHUNK_COLUMNS && header->kind < RECORD_KIND_LIMIT)
+			kinds |= KIND_BIT(header->kind);
+		if (kinds & (KIND_BIT(RECORD_KIND_gpu_kernel) | KIND_BIT(RECORD_KIND_gpu_copy) |
+			     KIND_BIT(RECORD_KIND_gpu_set) | KIND_BIT(RECORD_KIND_gpu_sync)))
+			return 1;
+	}
+	return 0;
+}
+
+/* The latest time that a chunk header says, of host kinds or of GPU kinds. */
+static uint64_t last_time(const struct trace *trace, int gpu)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < trace->chunks.count; i++) {
+		const struct chunk_header *header = &trace->chunks.list[i].header;
+
+		if (header->type == CHUNK_COLUMNS && (header->kind >= RECORD_KIND_gpu_kernel) == gpu &&
+		    header->last_time > last)
+			last = header->last_time;
+	}
+	return last;
+}
+
+static void judge_completeness(struct trace *trace)
+{
+	uint64_t host = trace->chunks.complete_ticks;
+
+	if (host == 0) /* imports and writers that never said */
+		host = last_time(trace, 0);
+	trace->health.host_complete_ns = trace_ticks_to_ns(trace, host);
+	trace->health.gpu_complete_ns = -1;
+	if (!has_gpu_rows(trace))
+		return;
+	trace->health.gpu_complete_ns = trace_gpu_to_ns(
+		trace, trace->clock.last_gpu_ns ? trace->clock.last_gpu_ns : last_time(trace, 1));
+}
+
+static int load(struct trace *trace, struct error *err)
+{
+	const char *hz;
+	int rc = trace_walk(&trace->file, &trace->chunks);
+
+	if (rc < 0)
+		return error_set(err, rc, "out of memory");
+	if (trace->chunks.count == 0)
+		return error_set(err, -EINVAL, "damaged beyond use: no valid chunk in %llu bytes",
+				 (unsigned long long)trace->file.bytes);
+	trace->health.session_end = trace->chunks.session_end;
+	trace->health.damaged_bytes = trace->chunks.damaged_bytes;
+	trace->health.damaged_chunks = trace->chunks.damaged_chunks;
+	trace->health.chunks = trace->chunks.count;
+	trace->row_kinds = calloc(trace->chunks.count, sizeof(*trace->row_kinds));
+	rc = trace->row_kinds ? load_descriptions(trace) : -ENOMEM;
+	if (rc < 0)
+		return error_set(err, rc, "out of memory");
+	hz = trace_info(trace, "clock.hz");
+	rc = trace_clock_settle(&trace->clock, trace->head.clock_kind,
+				trace->head.start_realtime_ns, hz ? strtod(hz, NULL) : 0);
+	if (rc < 0)
+		return error_set(err, rc, "out of memory");
+	judge_completeness(trace);
+	return 0;
+}
+
+int trace_open(const char *path, struct trace **out, struct error *err)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+	int rc;
+
+	*out = NULL;
+	if (!trace)
+		return error_set(err, -ENOMEM, "Cannot open %s: out of memory", path);
+	trace->file.fd = -1;
+	trace->path = strdup(path);
+	rc = trace->path ? open_file(trace, path, err) : error_set(err, -ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = read_head(trace, err);
+	if (rc == 0)
+		rc = load(trace, err);
+	if (rc < 0) {
+		trace_close(trace);
+		return error_because(err, rc, "Cannot open %s", path);
+	}
+	*out = trace;
+	return 0;
+}
+
+void trace_close(struct trace *trace)
+{
+	if (!trace)
+		return;
+	chunk_loader_fini(&trace->loader);
+	trace_clock_fini(&trace->clock);
+	trace_texts_fini(&trace->texts);
+	free(trace->row_kinds);
+	free(trace->chunks.list);
+	if (trace->file.fd >= 0)
+		close(trace->file.fd);
+	free(trace->path);
+	free(trace);
+}
+
+/* ---- what a trace says ---- */
+
+const char *trace_path(const struct trace *trace)
+{
+	return trace->path;
+}
+
+const struct trace_health *trace_health(const struct trace *trace)
+{
+	return &trace->health;
+}
+
+const char *trace_info(const struct trace *trace, const char *key)
+{
+	for (size_t i = 0; i < trace->texts.infos.count; i++) {
+		const struct record_info *info = trace->texts.infos.items[i];
+
+		if (strcmp(trace_texts_info_key(info), key) == 0)
+			return trace_texts_info_value(info);
+	}
+	return NULL;
+}
+
+void trace_info_each(const struct trace *trace,
+		     void (*fn)(void *context, const char *key, const char *value), void *context)
+{
+	for (size_t i = 0; i < trace->texts.infos.count; i++) {
+		const struct record_info *info = trace->texts.infos.items[i];
+
+		fn(context, trace_texts_info_key(info), trace_texts_info_value(info));
+	}
+}
+
+const char *trace_name(const struct trace *trace, uint16_t space, uint64_t id)
+{
+	const struct record_name *name = trace_texts_name(&trace->texts, space, id);
+
+	return name ? name->text : NULL;
+}
+
+const struct record_site *trace_site(const struct trace *trace, uint64_t id)
+{
+	return trace_texts_site(&trace->texts, id);
+}
+
+#define TRACE_LIST(singular, list)                                                                 \
+	size_t trace_##singular##_count(const struct trace *trace)                                 \
+	{                                                                                          \
+		return trace->texts.list.count;                                                    \
+	}                                                                                          \
+	const struct record_##singular *trace_##singular(const struct trace *trace, size_t index)  \
+	{                                                                                          \
+		return index < trace->texts.list.count ? trace->texts.list.items[index] : NULL;    \
+	}
+
+TRACE_LIST(device, devices)
+TRACE_LIST(thread, threads)
+TRACE_LIST(library, libraries)
+
+int64_t trace_ticks_to_ns(const struct trace *trace, uint64_t ticks)
+{
+	return trace_clock_ns(&trace->clock.host, ticks);
+}
+
+int64_t trace_gpu_to_ns(const struct trace *trace, uint64_t gpu_ns)
+{
+	return trace_clock_ns(&trace->clock.gpu, gpu_ns);
+}
+
+uint64_t trace_start_realtime_ns(const struct trace *trace)
+{
+	return trace->clock.start_realtime_ns;
+}
+
+/* ---- streaming ---- */
+
+typedef int batch_fn(void *context, const struct trace_batch *batch);
+
+static int read_rows(struct trace *trace, size_t index, uint64_t kind_mask, batch_fn *fn,
+		     void *context)
+{
+	const struct trace_chunk *chunk = &trace->chunks.list[index];
+	uint64_t kinds = trace->row_kinds[index] & kind_mask;
+	const uint8_t *payload;
+	size_t bytes;
+	int rc;
+
+	if (kinds == 0)
+		return 0;
+	rc = chunk_load(&trace->loader, &trace->file, chunk, &payload, &bytes);
+	for (uint16_t kind = 0; rc == 0 && kind < RECORD_KIND_LIMIT; kind++) {
+		struct trace_batch batch;
+
+		if (!(kinds & KIND_BIT(kind)))
+			continue;
+		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind,
+					chunk->header.thread, &batch);
+		if (rc == 0 && batch.count > 0)
+			rc = fn(context, &batch);
+	}
+	return rc;
+}
+
+static int read_columns(struct trace *trace, size_t index, uint64_t kind_mask, batch_fn *fn,
+			void *context)
+{
+	const struct trace_chunk *chunk = &trace->chunks.list[index];
+	struct trace_batch batch;
+	int rc;
+
+	if (chunk->header.kind >= RECORD_KIND_LIMIT ||
+	    !(kind_mask & KIND_BIT(chunk->header.kind)) ||
+	    record_schema_of(chunk->header.kind)->column_count == 0)
+		return 0;
+	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
+	if (rc < 0 || batch.count == 0)
+		return rc;
+	return fn(context, &batch);
+}
+
+int trace_read(struct trace *trace, uint64_t kind_mask,
+	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
+	       struct error *err)
+{
+	for (size_t i = 0; i < trace->chunks.count; i++) {
+		int rc = 0;
+
+		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
+			rc = read_rows(trace, i, kind_mask, fn, context);
+		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
+			rc = read_columns(trace, i, kind_mask, fn, context);
+		if (rc == -ENOMEM)
+			return error_set(err, rc, "Cannot read %s: out of memory", trace->path);
+		if (rc == -EBADMSG)
+			trace->health.damaged_chunks++;
+		else if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
