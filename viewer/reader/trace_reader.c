@@ -24,6 +24,7 @@
 
 #define LOCK_WAIT_MS 10000
 #define LOCK_POLL_MS 10
+#define CHUNK_SKIPPED 0 /* in place of a chunk_type: damaged and counted */
 #define KIND_BIT(kind) (1ull << (kind))
 
 struct trace {
@@ -185,10 +186,14 @@ static int load_descriptions(struct trace *trace)
 			rc = load_rows(trace, i);
 		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
 			rc = load_columns(trace, i);
-		if (rc == -EBADMSG)
-			trace->health.damaged_chunks++;
-		else if (rc < 0)
+		if (rc == -ENOMEM)
 			return rc;
+		if (rc < 0) {
+			trace->health.damaged_chunks++;
+			/* Rows before the damage of a ROWS chunk are still good. */
+			if (trace->row_kinds[i] == 0)
+				trace->chunks.list[i].header.type = CHUNK_SKIPPED;
+		}
 	}
 	return 0;
 }
@@ -378,13 +383,18 @@ uint64_t trace_start_realtime_ns(const struct trace *trace)
 
 /* ---- streaming ---- */
 
-typedef int batch_fn(void *context, const struct trace_batch *batch);
+/* Who gets the batches, and the answer that ended it. */
+struct consumer {
+	uint64_t kind_mask;
+	int (*fn)(void *context, const struct trace_batch *batch);
+	void *context;
+	int answer;
+};
 
-static int read_rows(struct trace *trace, size_t index, uint64_t kind_mask, batch_fn *fn,
-		     void *context)
+static int read_rows(struct trace *trace, size_t index, struct consumer *consumer)
 {
 	const struct trace_chunk *chunk = &trace->chunks.list[index];
-	uint64_t kinds = trace->row_kinds[index] & kind_mask;
+	uint64_t kinds = trace->row_kinds[index] & consumer->kind_mask;
 	const uint8_t *payload;
 	size_t bytes;
 	int rc;
@@ -399,46 +409,48 @@ static int read_rows(struct trace *trace, size_t index, uint64_t kind_mask, batc
 			continue;
 		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind,
 					chunk->header.thread, &batch);
-		if (rc == 0 && batch.count > 0)
-			rc = fn(context, &batch);
+		if (rc == 0 && batch.count > 0 && consumer->answer == 0)
+			consumer->answer = consumer->fn(consumer->context, &batch);
 	}
 	return rc;
 }
 
-static int read_columns(struct trace *trace, size_t index, uint64_t kind_mask, batch_fn *fn,
-			void *context)
+static int read_columns(struct trace *trace, size_t index, struct consumer *consumer)
 {
 	const struct trace_chunk *chunk = &trace->chunks.list[index];
 	struct trace_batch batch;
 	int rc;
 
 	if (chunk->header.kind >= RECORD_KIND_LIMIT ||
-	    !(kind_mask & KIND_BIT(chunk->header.kind)) ||
+	    !(consumer->kind_mask & KIND_BIT(chunk->header.kind)) ||
 	    record_schema_of(chunk->header.kind)->column_count == 0)
 		return 0;
 	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
-	if (rc < 0 || batch.count == 0)
-		return rc;
-	return fn(context, &batch);
+	if (rc == 0 && batch.count > 0)
+		consumer->answer = consumer->fn(consumer->context, &batch);
+	return rc;
 }
 
 int trace_read(struct trace *trace, uint64_t kind_mask,
 	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
 	       struct error *err)
 {
-	for (size_t i = 0; i < trace->chunks.count; i++) {
+	struct consumer consumer = { .kind_mask = kind_mask, .fn = fn, .context = context };
+
+	for (size_t i = 0; i < trace->chunks.count && consumer.answer == 0; i++) {
+		struct chunk_header *header = &trace->chunks.list[i].header;
 		int rc = 0;
 
-		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
-			rc = read_rows(trace, i, kind_mask, fn, context);
-		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
-			rc = read_columns(trace, i, kind_mask, fn, context);
+		if (header->type == CHUNK_ROWS)
+			rc = read_rows(trace, i, &consumer);
+		else if (header->type == CHUNK_COLUMNS)
+			rc = read_columns(trace, i, &consumer);
 		if (rc == -ENOMEM)
 			return error_set(err, rc, "Cannot read %s: out of memory", trace->path);
-		if (rc == -EBADMSG)
+		if (rc < 0) {
 			trace->health.damaged_chunks++;
-		else if (rc != 0)
-			return rc;
+			header->type = CHUNK_SKIPPED; /* counted once */
+		}
 	}
-	return 0;
+	return consumer.answer;
 }
