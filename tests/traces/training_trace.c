@@ -317,38 +317,37 @@ static void add_site(struct training *t, uint64_t id, uint64_t function, uint32_
 static void add_device(struct training *t)
 {
 	static const char name[] = "NVIDIA A100-SXM4-80GB";
-	struct {
-		struct record_device device;
-		char name[24];
-	} gpu = {
-		.device = {
-			.head = { .kind = RECORD_KIND_device },
-			.flags = DEVICE_SIMULATED, .memory_bytes = 85899345920ull, .sm_count = 108,
-			.clock_khz = 1410000, .cc_major = 8, .pci_bus = 0x3b, .numa_node = 0,
-			.link_gen = 4, .link_width = 16, .link_gen_max = 4, .link_width_max = 16,
-			.uuid = { 0x47, 0x50, 0x55 }, .name_bytes = sizeof(name) - 1,
-		},
+	const struct record_device device = {
+		.head = { .kind = RECORD_KIND_device,
+			  .size_bytes = (offsetof(struct record_device, name) + sizeof(name) + 7) /
+					8 * 8 },
+		.flags = DEVICE_SIMULATED, .memory_bytes = 85899345920ull, .sm_count = 108,
+		.clock_khz = 1410000, .cc_major = 8, .pci_bus = 0x3b, .numa_node = 0,
+		.link_gen = 4, .link_width = 16, .link_gen_max = 4, .link_width_max = 16,
+		.uuid = { 0x47, 0x50, 0x55 }, .name_bytes = sizeof(name) - 1,
 	};
-	size_t offset = offsetof(struct record_device, name);
+	_Alignas(8) char record[sizeof(device) + sizeof(name) + 8] = { 0 };
 
-	memcpy((char *)&gpu + offset, name, sizeof(name) - 1);
-	gpu.device.head.size_bytes = (uint16_t)((offset + sizeof(name) - 1 + 7) / 8 * 8);
-	add(t, &gpu);
+	memcpy(record, &device, offsetof(struct record_device, name));
+	memcpy(record + offsetof(struct record_device, name), name, sizeof(name) - 1);
+	add(t, record);
 }
 
 static void add_thread(struct training *t)
 {
-	struct {
-		struct record_thread thread;
-		char name[8];
-	} thread = {
-		.thread = { .head = { .kind = RECORD_KIND_thread, .size_bytes = 40 },
-			    .thread = THREAD, .thread_id = THREAD_ID,
-			    .begin_ticks = START_TICKS, .name_bytes = 6 },
+	static const char name[] = "python";
+	const struct record_thread thread = {
+		.head = { .kind = RECORD_KIND_thread,
+			  .size_bytes = (offsetof(struct record_thread, name) + sizeof(name) + 7) /
+					8 * 8 },
+		.thread = THREAD, .thread_id = THREAD_ID, .begin_ticks = START_TICKS,
+		.name_bytes = sizeof(name) - 1,
 	};
+	_Alignas(8) char record[sizeof(thread) + sizeof(name) + 8] = { 0 };
 
-	memcpy((char *)&thread + offsetof(struct record_thread, name), "python", 6);
-	add(t, &thread);
+	memcpy(record, &thread, offsetof(struct record_thread, name));
+	memcpy(record + offsetof(struct record_thread, name), name, sizeof(name) - 1);
+	add(t, record);
 }
 
 static void describe(struct training *t)
