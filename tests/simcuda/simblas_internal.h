@@ -15,7 +15,11 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #pragma GCC visibility push(default)
+#if __has_include(<cublas_api.h>)
 #include <cublas_api.h>
+#else
+#include "simblas_abi.h"
+#endif
 #pragma GCC visibility pop
 
 #include "simcuda.h"
