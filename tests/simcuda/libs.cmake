@@ -54,3 +54,19 @@ set(simblas_sources simblas_check.c simblas_driver.c simblas_entries.c simblas_g
   simblas_handle.c simblas_model.c simblas_names.c)
 list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
+
+# CUPTI: callback ids and result names come from the installed headers.
+foreach(domain driver runtime)
+  simlibs_generate(simcupti_${domain}_cbids.inc "${GPUTRACE_CUDA_INCLUDE}/cupti_${domain}_cbid.h"
+    simcupti_gen_lists.awk)
+endforeach()
+simlibs_generate(simcupti_results.inc "${GPUTRACE_CUDA_INCLUDE}/cupti_result.h"
+  simcupti_gen_lists.awk)
+set(simcupti_sources simcupti_activity.c simcupti_buffer.c simcupti_callback.c simcupti_cbid.c
+  simcupti_record.c simcupti_tool.c)
+list(TRANSFORM simcupti_sources PREPEND "${simlibs_dir}/")
+simlibs_shared(simcupti cupti simcupti.map ${simcupti_sources}
+  "${simlibs_gen}/simcupti_driver_cbids.inc" "${simlibs_gen}/simcupti_runtime_cbids.inc"
+  "${simlibs_gen}/simcupti_results.inc")
+# PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP is glibc's.
+target_compile_definitions(simcupti PRIVATE _GNU_SOURCE)

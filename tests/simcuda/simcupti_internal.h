@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to the simulated CUPTI (libcupti.so.13). The driver tells its one tool (simcupti_tool.c) of
+ * API calls and of finished work; callbacks and records are made of that.
+ *
+ * Threads: API calls come on the application's threads, finished work on the simulated GPU's thread
+ * or on the one that flushes. The client's functions are called without a lock of this library held.
+ */
+#ifndef GPUTRACE_SIMCUPTI_INTERNAL_H
+#define GPUTRACE_SIMCUPTI_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUPTI_LIB /* the header then gives its functions default visibility */
+#include <cupti.h>
+
+#include "simcuda.h"
+
+#define SIMCUPTI_API __attribute__((visibility("default")))
+
+enum { SIMCUPTI_KINDS = 64, SIMCUPTI_DEPTH_MAX = 16 };
+
+/* simcupti_tool.c: the driver, options, last error. */
+struct simcupti_options {
+	uint32_t version; /* SIMCUDA_CUPTI_VERSION */
+	bool is_busy, has_null_buffer, is_reordering;
+	uint64_t zero_times_every, drop_every; /* 0: never */
+	bool is_failing[SIMCUPTI_KINDS];
+};
+const struct simcupti_options *simcupti_options(void);
+/* Attaches to the driver if not yet done. */
+CUptiResult simcupti_attach(void);
+void simcupti_detach(void);
+/* Has all work that is over by now reported on this thread. */
+void simcupti_deliver(void);
+uint64_t simcupti_now_ns(void);
+CUcontext simcupti_current_context(void);
+/* Notes a failure as the thread's last error and returns it. */
+CUptiResult simcupti_return(CUptiResult result);
+
+/* simcupti_cbid.c. 0: no such function. */
+uint32_t simcupti_cbid_find(int domain, const char *function);
+
+/* simcupti_callback.c: `call` is the thread's frame of this call, the same at enter and exit. */
+struct simcupti_frame {
+	uint32_t correlation;
+	uint32_t cbid;
+	uint64_t begin_ns;
+	uint64_t correlation_data; /* the client's, kept from enter to exit */
+};
+void simcupti_callback_fire(int domain, int site, const char *function,
+			    struct simcupti_frame *frame, int result);
+bool simcupti_callback_is_wanted(void);
+
+/* simcupti_activity.c */
+bool simcupti_activity_is_enabled(int kind);
+void simcupti_activity_take(const struct simcuda_activity *activity);
+void simcupti_activity_take_api(int domain, const struct simcupti_frame *frame, int result);
+bool simcupti_activity_wants_api(int domain);
+
+/* simcupti_record.c: bytes of a record kind in the version that is reported; 0: unknown kind. */
+size_t simcupti_record_size(int kind);
+union simcupti_record {
+	CUpti_Activity head;
+	CUpti_ActivityKernel10 kernel;
+	CUpti_ActivityMemcpy6 copy;
+	CUpti_ActivityMemcpyPtoP4 peer_copy;
+	CUpti_ActivityMemset4 set;
+	CUpti_ActivitySynchronization2 sync;
+	CUpti_ActivityAPI api;
+	uint64_t aligned[32];
+};
+/* Makes the record of a finished activity; false if its kind is not enabled. */
+bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity);
+
+/* simcupti_buffer.c */
+void simcupti_buffer_add(const union simcupti_record *record);
+void simcupti_buffer_flush(void);
+
+#endif

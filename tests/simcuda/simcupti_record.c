@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts of the simulated CUPTI's records. The records of all versions are prefixes of the newest
+ * (facts: append-only from 11.8 to 13.x), so each is made in the newest form that the installed
+ * headers have and cut, or padded with zeros, to the size of the version that is reported.
+ */
+#include "simcupti_internal.h"
+
+#include <string.h>
+
+/* Sizes from an API version on, the newest first; the numbers are those of cuptiGetVersion. */
+static const struct {
+	int kind;
+	uint32_t since;
+	size_t size_bytes;
+} sizes[] = {
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 130100, 224},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 130000, 216},
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 19, 208}, /* 12.0 */
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0, 200},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, 26, 96}, /* 12.8 */
+	{CUPTI_ACTIVITY_KIND_MEMCPY, 0, 88},
+	{CUPTI_ACTIVITY_KIND_MEMCPY2, 0, 96},
+	{CUPTI_ACTIVITY_KIND_MEMSET, 0, 88},
+	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 26, 56},
+	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0, 40},
+	{CUPTI_ACTIVITY_KIND_RUNTIME, 0, 40},
+	{CUPTI_ACTIVITY_KIND_DRIVER, 0, 40},
+};
+
+_Static_assert(sizeof(CUpti_ActivityKernel10) == 216, "kernel record of 13.0");
+_Static_assert(offsetof(CUpti_ActivityKernel10, correlationId) == 92, "kernel record");
+_Static_assert(offsetof(CUpti_ActivityKernel10, maxPotentialClusterSize) == 200, "since 12.0");
+_Static_assert(offsetof(CUpti_ActivityKernel10, isDeviceLaunched) == 208, "since 13.0");
+_Static_assert(sizeof(CUpti_ActivityMemcpy6) == 96, "copy record of 12.8");
+_Static_assert(offsetof(CUpti_ActivityMemcpy6, correlationId) == 44, "copy record");
+_Static_assert(offsetof(CUpti_ActivityMemcpy6, copyCount) == 88, "since 12.8");
+_Static_assert(sizeof(CUpti_ActivityMemcpyPtoP4) == 96, "peer copy record");
+_Static_assert(sizeof(CUpti_ActivityMemset4) == 88, "memset record");
+_Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "sync record of 12.8");
+_Static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventSyncId) == 40, "since 12.8");
+_Static_assert(sizeof(CUpti_ActivityAPI) == 40, "API record");
+
+size_t simcupti_record_size(int kind)
+{
+	uint32_t version = simcupti_options()->version;
+
+	if (kind == CUPTI_ACTIVITY_KIND_KERNEL)
+		kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (sizes[i].kind == kind && version >= sizes[i].since)
+			return sizes[i].size_bytes;
+	}
+	return 0;
+}
+
+static void make_kernel(CUpti_ActivityKernel10 *r, const struct simcuda_activity *a)
+{
+	/* The serialising kind is what is left when only that one is enabled. */
+	r->kind = simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
+			  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL;
+	r->registersPerThread = (uint16_t)a->registers;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->completed = a->end_ns;
+	r->deviceId = a->device;
+	r->contextId = a->context;
+	r->streamId = a->stream;
+	r->gridX = (int32_t)a->grid[0];
+	r->gridY = (int32_t)a->grid[1];
+	r->gridZ = (int32_t)a->grid[2];
+	r->blockX = (int32_t)a->block[0];
+	r->blockY = (int32_t)a->block[1];
+	r->blockZ = (int32_t)a->block[2];
+	r->staticSharedMemory = (int32_t)a->shared_static;
+	r->dynamicSharedMemory = (int32_t)a->shared_dynamic;
+	r->sharedMemoryExecuted = a->shared_static + a->shared_dynamic;
+	r->correlationId = a->correlation;
+	r->name = a->name;
+	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static void make_copy(CUpti_ActivityMemcpy6 *r, const struct simcuda_activity *a)
+{
+	r->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	r->copyKind = (uint8_t)a->direction;
+	r->srcKind = (uint8_t)a->source_kind;
+	r->dstKind = (uint8_t)a->destination_kind;
+	r->flags = a->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : CUPTI_ACTIVITY_FLAG_NONE;
+	r->bytes = a->bytes;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->deviceId = a->device;
+	r->contextId = a->context;
+	r->streamId = a->stream;
+	r->correlationId = a->correlation;
+	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	r->copyCount = 1;
+}
+
+static void make_peer_copy(CUpti_ActivityMemcpyPtoP4 *r, const struct simcuda_activity *a)
+{
+	r->kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+	r->copyKind = (uint8_t)a->direction;
+	r->srcKind = (uint8_t)a->source_kind;
+	r->dstKind = (uint8_t)a->destination_kind;
+	r->flags = a->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : CUPTI_ACTIVITY_FLAG_NONE;
+	r->bytes = a->bytes;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->deviceId = a->device;
+	r->contextId = a->context;
+	r->streamId = a->stream;
+	r->srcDeviceId = a->device;
+	r->srcContextId = a->context;
+	r->dstDeviceId = a->device;
+	r->dstContextId = a->context;
+	r->correlationId = a->correlation;
+	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+}
+
+static void make_set(CUpti_ActivityMemset4 *r, const struct simcuda_activity *a)
+{
+	r->kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	r->value = a->value;
+	r->bytes = a->bytes;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->deviceId = a->device;
+	r->contextId = a->context;
+	r->streamId = a->stream;
+	r->correlationId = a->correlation;
+	r->flags = a->is_async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : CUPTI_ACTIVITY_FLAG_NONE;
+	r->memoryKind = (uint16_t)a->destination_kind;
+	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_activity *a)
+{
+	bool has_stream =
+		a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE ||
+		a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+
+	r->kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	r->type = (CUpti_ActivitySynchronizationType)a->sync_type;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->correlationId = a->correlation;
+	r->contextId = a->context;
+	r->streamId = has_stream ? a->stream : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+	r->cudaEventId = (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+}
+
+bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity)
+{
+	memset(record, 0, sizeof(*record));
+	switch (activity->kind) {
+	case 1:
+		make_kernel(&record->kernel, activity);
+		break;
+	case 2:
+		if (activity->direction == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP)
+			make_peer_copy(&record->peer_copy, activity);
+		else
+			make_copy(&record->copy, activity);
+		break;
+	case 3:
+		make_set(&record->set, activity);
+		break;
+	case 4:
+		make_sync(&record->sync, activity);
+		break;
+	default:
+		return false;
+	}
+	return simcupti_activity_is_enabled((int)record->head.kind);
+}

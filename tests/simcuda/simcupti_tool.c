@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated CUPTI's link to the simulated driver, its options from the environment, and the last
+ * error of a thread.
+ *
+ * SIMCUDA_CUPTI_FAULT is a comma list:
+ *   busy           cuptiSubscribe returns 39: another subscriber is there
+ *   zero-times=K   every K-th record has start = end = 0
+ *   drop=K         every K-th record is lost and counted
+ *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync or a number
+ *   null-buffer    the client's completion function gets a NULL buffer before each real one
+ *   reorder        records lie in their buffer in reverse order
+ */
+#include "simcupti_internal.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+static pthread_once_t options_once = PTHREAD_ONCE_INIT, driver_once = PTHREAD_ONCE_INIT;
+static struct simcupti_options options;
+static _Thread_local CUptiResult last_error;
+
+static struct {
+	void (*attach_tool)(const struct simcuda_tool *tool);
+	void (*deliver)(void);
+	uint64_t (*clock_ns)(void);
+	CUresult (*get_context)(CUcontext *context);
+} driver;
+
+static const struct {
+	const char *name;
+	int kind;
+} kind_names[] = {
+	{"kernel", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+	{"concurrent_kernel", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+	{"memcpy", CUPTI_ACTIVITY_KIND_MEMCPY},
+	{"memcpy2", CUPTI_ACTIVITY_KIND_MEMCPY2},
+	{"memset", CUPTI_ACTIVITY_KIND_MEMSET},
+	{"sync", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+	{"synchronization", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+	{"runtime", CUPTI_ACTIVITY_KIND_RUNTIME},
+	{"driver", CUPTI_ACTIVITY_KIND_DRIVER},
+};
+
+static int parse_kind(const char *text)
+{
+	for (size_t i = 0; i < sizeof(kind_names) / sizeof(kind_names[0]); i++) {
+		if (!strcasecmp(kind_names[i].name, text))
+			return kind_names[i].kind;
+	}
+	return atoi(text);
+}
+
+static void parse_fault(const char *fault)
+{
+	int kind;
+
+	if (!strcmp(fault, "busy"))
+		options.is_busy = true;
+	else if (!strcmp(fault, "null-buffer"))
+		options.has_null_buffer = true;
+	else if (!strcmp(fault, "reorder"))
+		options.is_reordering = true;
+	else if (!strncmp(fault, "zero-times=", 11))
+		options.zero_times_every = strtoull(fault + 11, NULL, 10);
+	else if (!strncmp(fault, "drop=", 5))
+		options.drop_every = strtoull(fault + 5, NULL, 10);
+	else if (!strncmp(fault, "no-", 3)) {
+		kind = parse_kind(fault + 3);
+		if (kind > 0 && kind < SIMCUPTI_KINDS)
+			options.is_failing[kind] = true;
+	}
+}
+
+static void read_options(void)
+{
+	const char *version = getenv("SIMCUDA_CUPTI_VERSION"), *faults = getenv("SIMCUDA_CUPTI_FAULT");
+	char list[512], *rest = NULL;
+
+	options.version = version && *version ? (uint32_t)strtoul(version, NULL, 10) :
+						CUPTI_API_VERSION;
+	if (!faults || strlen(faults) >= sizeof(list))
+		return;
+	strcpy(list, faults);
+	for (char *fault = strtok_r(list, ",", &rest); fault; fault = strtok_r(NULL, ",", &rest))
+		parse_fault(fault);
+}
+
+const struct simcupti_options *simcupti_options(void)
+{
+	pthread_once(&options_once, read_options);
+	return &options;
+}
+
+static void find_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library)
+		return;
+	*(void **)&driver.deliver = dlsym(library, "simcuda_deliver");
+	*(void **)&driver.clock_ns = dlsym(library, "simcuda_gpu_clock_ns");
+	*(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
+	*(void **)&driver.attach_tool = dlsym(library, "simcuda_attach_tool");
+	if (!driver.deliver || !driver.clock_ns || !driver.get_context)
+		driver.attach_tool = NULL;
+}
+
+/* Calls of one thread nest: runtime in driver, and what the client's callback does in it. */
+static _Thread_local struct {
+	struct simcupti_frame frames[SIMCUPTI_DEPTH_MAX];
+	unsigned depth;
+	bool is_inside; /* a call of ours is going on, which nobody wants to hear of */
+} thread;
+
+static void api(int domain, int site, const char *function, uint32_t correlation, int result)
+{
+	struct simcupti_frame *frame;
+
+	if (thread.is_inside)
+		return;
+	if (site == 0) {
+		if (thread.depth++ >= SIMCUPTI_DEPTH_MAX)
+			return;
+		frame = &thread.frames[thread.depth - 1];
+		*frame = (struct simcupti_frame){.correlation = correlation};
+		if (!simcupti_callback_is_wanted() && !simcupti_activity_wants_api(domain))
+			return;
+		frame->cbid = simcupti_cbid_find(domain, function);
+		frame->begin_ns = simcupti_now_ns();
+		simcupti_callback_fire(domain, site, function, frame, result);
+		return;
+	}
+	/* An exit without an enter belongs to a call that began before the tool was attached. */
+	if (!thread.depth || thread.depth-- > SIMCUPTI_DEPTH_MAX)
+		return;
+	frame = &thread.frames[thread.depth];
+	if (!frame->begin_ns)
+		return;
+	simcupti_callback_fire(domain, site, function, frame, result);
+	simcupti_activity_take_api(domain, frame, result);
+}
+
+static const struct simcuda_tool tool = {.api = api, .activity = simcupti_activity_take};
+
+CUptiResult simcupti_attach(void)
+{
+	pthread_once(&driver_once, find_driver);
+	if (!driver.attach_tool)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	driver.attach_tool(&tool);
+	return CUPTI_SUCCESS;
+}
+
+void simcupti_detach(void)
+{
+	if (driver.attach_tool)
+		driver.attach_tool(NULL);
+}
+
+void simcupti_deliver(void)
+{
+	if (driver.attach_tool)
+		driver.deliver();
+}
+
+uint64_t simcupti_now_ns(void)
+{
+	struct timespec now;
+
+	pthread_once(&driver_once, find_driver);
+	if (driver.attach_tool)
+		return driver.clock_ns();
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+CUcontext simcupti_current_context(void)
+{
+	CUcontext context = NULL;
+
+	thread.is_inside = true;
+	if (!driver.attach_tool || driver.get_context(&context) != CUDA_SUCCESS)
+		context = NULL;
+	thread.is_inside = false;
+	return context;
+}
+
+CUptiResult simcupti_return(CUptiResult result)
+{
+	if (result != CUPTI_SUCCESS)
+		last_error = result;
+	return result;
+}
+
+CUptiResult cuptiGetLastError(void)
+{
+	CUptiResult result = last_error;
+
+	last_error = CUPTI_SUCCESS;
+	return result;
+}
+
+CUptiResult cuptiGetVersion(uint32_t *version)
+{
+	if (!version)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	*version = simcupti_options()->version;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
+{
+	if (!timestamp)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	*timestamp = simcupti_now_ns();
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
+{
+	if (!text)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	switch ((int)result) {
+#define SIMCUPTI_RESULT(name) \
+	case name: \
+		*text = #name; \
+		return CUPTI_SUCCESS;
+#include "simcupti_results.inc"
+#undef SIMCUPTI_RESULT
+	default:
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	}
+}
