@@ -4,15 +4,15 @@
  * appear when recordings are concatenated or written by parallel tools); garbage or a cut inside one
  * is an error that says where.
  */
-#define _GNU_SOURCE /* O_TMPFILE */
+#define _GNU_SOURCE /* asprintf, mkostemp */
 #include "import_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -341,20 +341,8 @@ static int write_all(int fd, const unsigned char *data, size_t bytes, struct err
 	return 0;
 }
 
-int import_stream_seekable(struct import_stream *s, const char *path, int *out, struct error *err)
+static int copy_unwrapped(struct import_stream *s, int fd, struct error *err)
 {
-	if (s->wrapping == WRAPPING_NONE && s->fd >= 0) {
-		*out = open(path, O_RDONLY | O_CLOEXEC);
-		if (*out < 0)
-			return error_set(err, -errno, "cannot open: %s", strerror(errno));
-		return 0;
-	}
-	const char *folder = getenv("TMPDIR");
-	int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fd = memfd_create("gputrace-import", MFD_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, -errno, "cannot make a temporary file: %s", strerror(errno));
 	unsigned char *block = malloc(INPUT_BYTES);
 	int rc = block ? 0 : error_set(err, -ENOMEM, "out of memory");
 	while (!rc) {
@@ -366,10 +354,35 @@ int import_stream_seekable(struct import_stream *s, const char *path, int *out, 
 		rc = write_all(fd, block, (size_t)got, err);
 	}
 	free(block);
-	if (rc) {
-		close(fd);
+	return rc;
+}
+
+int import_stream_unwrap(struct import_stream *s, const char *path, char **out, bool *is_copy,
+			 struct error *err)
+{
+	*is_copy = s->wrapping != WRAPPING_NONE || s->fd < 0;
+	if (!*is_copy) {
+		*out = strdup(path);
+		return *out ? 0 : error_set(err, -ENOMEM, "out of memory");
+	}
+	const char *folder = getenv("TMPDIR");
+	if (!folder || !*folder)
+		folder = "/tmp";
+	if (asprintf(out, "%s/gputrace-import-XXXXXX", folder) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	int fd = mkostemp(*out, O_CLOEXEC);
+	int rc;
+	if (fd < 0) {
+		rc = error_set(err, -errno, "cannot make a temporary file in %s: %s", folder,
+			       strerror(errno));
+		free(*out);
 		return rc;
 	}
-	*out = fd;
-	return 0;
+	rc = copy_unwrapped(s, fd, err);
+	close(fd);
+	if (rc) {
+		unlink(*out);
+		free(*out);
+	}
+	return rc;
 }

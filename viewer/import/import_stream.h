@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_IMPORT_STREAM_H
 #define GPUTRACE_IMPORT_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -33,10 +34,10 @@ uint64_t import_stream_file_bytes(const struct import_stream *stream);
 const char *import_stream_wrapping(const struct import_stream *stream);
 
 /*
- * A descriptor of an unwrapped file with the whole content, for readers that must seek (SQLite): the
- * file itself, or a nameless copy in $TMPDIR. The caller closes it.
+ * A named file with the whole unwrapped content, for readers that must seek (SQLite): the recording
+ * itself, or a copy in $TMPDIR, which the caller must unlink when *is_copy. The caller frees *out.
  */
-int import_stream_seekable(struct import_stream *stream, const char *path, int *out,
-			   struct error *err);
+int import_stream_unwrap(struct import_stream *stream, const char *path, char **out, bool *is_copy,
+			 struct error *err);
 
 #endif
