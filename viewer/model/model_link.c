@@ -217,12 +217,13 @@ static void correlation_build(const struct model *model, struct correlation_inde
 static void link_transfer(struct model_builder *builder, struct gpu_op *op)
 {
 	struct model *model = builder->model;
-	struct transfer merged = model->transfers[op->detail];
 	const struct host_call *call = &model->calls[op->call];
 	const struct transfer *asked;
+	struct transfer merged;
 
 	if (op->type != GPU_OP_COPY || call->kind != RECORD_KIND_copy)
 		return;
+	merged = model->transfers[op->detail];
 	asked = &model->transfers[call->detail];
 	if (merged.direction == COPY_UNKNOWN)
 		merged.direction = asked->direction;
