@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All memory that the driver knows, by address, and the taking and giving back of device memory with
+ * its count of live bytes. The functions of the API are in sim_memory_api.c.
+ */
+#include "sim_internal.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static struct sim_tree known;
+static uint64_t last_buffer_id;
+
+struct sim_range *sim_memory_find(uint64_t address)
+{
+	struct sim_tree_node *node = sim_tree_floor(&known, address);
+	struct sim_range *range;
+
+	if (!node)
+		return NULL;
+	range = SIM_TREE_ITEM(node, struct sim_range, by_address);
+	return address - range->base < range->bytes ? range : NULL;
+}
+
+bool sim_memory_overlaps(uint64_t address, size_t bytes)
+{
+	struct sim_tree_node *next = sim_tree_ceiling(&known, address, 0);
+
+	return sim_memory_find(address) || (next && next->key < address + bytes);
+}
+
+bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
+{
+	const struct sim_range *range = sim_memory_find(address);
+
+	if (!range) {
+		place->bytes = (void *)(uintptr_t)address;
+		place->kind = SIM_PAGEABLE;
+		place->device = NULL;
+		return true;
+	}
+	if (bytes > range->bytes - (address - range->base))
+		return false;
+	place->bytes = (void *)((intptr_t)address + range->backing);
+	place->kind = range->kind;
+	place->device = range->device;
+	return true;
+}
+
+void sim_memory_know(struct sim_range *range, struct sim_context *context,
+                     enum sim_memory_kind kind)
+{
+	range->kind = kind;
+	range->context = context;
+	range->device = context->device;
+	range->buffer_id = ++last_buffer_id;
+	range->flags = 0;
+	range->is_module_global = false;
+	range->pool = NULL;
+	sim_tree_insert(&known, &range->by_address, range->base, 0);
+}
+
+void sim_memory_forget(struct sim_range *range)
+{
+	sim_tree_remove(&known, &range->by_address);
+}
+
+CUresult sim_memory_take(struct sim_context *context, size_t bytes, struct sim_range **taken)
+{
+	struct sim_device *device = context->device;
+	struct sim_range *range;
+
+	if (bytes > device->memory_bytes - device->live_bytes ||
+	    (sim_state.oom_at_bytes > 0 && device->live_bytes + bytes > sim_state.oom_at_bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	range = sim_heap_take(&device->heap, bytes);
+	if (!range)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	sim_memory_know(range, context, SIM_DEVICE);
+	device->live_bytes += bytes;
+	*taken = range;
+	return CUDA_SUCCESS;
+}
+
+struct sim_range *sim_memory_take_global(struct sim_context *context, size_t bytes)
+{
+	struct sim_range *range = sim_heap_take(&context->device->heap, bytes);
+
+	if (range) {
+		sim_memory_know(range, context, SIM_DEVICE);
+		range->is_module_global = true;
+	}
+	return range;
+}
+
+void sim_memory_give(struct sim_range *range)
+{
+	sim_memory_forget(range);
+	switch (range->kind) {
+	case SIM_DEVICE:
+		if (!range->is_module_global)
+			range->device->live_bytes -= range->bytes;
+		if (range->pool && range->pool->object.is_live)
+			range->pool->used -= range->bytes;
+		sim_heap_give(&range->device->heap, range);
+		return;
+	case SIM_HOST:
+	case SIM_MANAGED:
+		munmap((void *)(uintptr_t)range->base, range->reserved_bytes);
+		break;
+	default:
+		break;
+	}
+	free(range);
+}
+
+size_t sim_memory_live_bytes(void)
+{
+	size_t total = 0;
+
+	for (int i = 0; i < sim_state.device_count; i++)
+		total += sim_state.devices[i].live_bytes;
+	return total;
+}
+
+struct drop {
+	const struct sim_context *context;
+	struct sim_range *found;
+};
+
+static void find_of_context(struct sim_tree_node *node, void *data)
+{
+	struct sim_range *range = SIM_TREE_ITEM(node, struct sim_range, by_address);
+	struct drop *drop = data;
+
+	if (range->context == drop->context) {
+		range->next_dropped = drop->found;
+		drop->found = range;
+	}
+}
+
+void sim_memory_drop_context(const struct sim_context *context)
+{
+	struct drop drop = { .context = context };
+
+	sim_tree_visit(&known, find_of_context, &drop);
+	while (drop.found) {
+		struct sim_range *range = drop.found;
+
+		drop.found = range->next_dropped;
+		sim_memory_give(range);
+	}
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams: when work may begin, what it comes after, and the stream functions of the API. A stream
+ * is a time (its work is over then) and a job number. The legacy default stream waits for all
+ * blocking streams of its context and they for it; the context keeps the newest of both, so that
+ * this costs nothing per stream.
+ */
+#include "sim_api.h"
+
+#include <stdlib.h>
+
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, int priority)
+{
+	static uint64_t last_unique_id;
+	struct sim_stream *stream = sim_pool_new(POOL_STREAM);
+
+	if (!stream)
+		return NULL;
+	stream->context = context;
+	stream->flags = flags;
+	stream->priority = priority;
+	stream->is_blocking = !(flags & CU_STREAM_NON_BLOCKING);
+	stream->unique_id = ++last_unique_id;
+	stream->id = context->next_stream_id++;
+	stream->next = context->streams;
+	context->streams = stream;
+	return stream;
+}
+
+void sim_stream_free(struct sim_stream *stream)
+{
+	struct sim_stream **link = &stream->context->streams;
+
+	while (*link != stream)
+		link = &(*link)->next;
+	*link = stream->next;
+	free(stream->queue_ends);
+	sim_pool_free(POOL_STREAM, stream);
+}
+
+static struct sim_stream *stream_of_thread(struct sim_thread *thread, struct sim_context *context)
+{
+	struct sim_stream *stream;
+
+	if (thread->stream_context_id == context->unique_id)
+		return thread->stream;
+	for (stream = context->streams; stream && stream->owner != thread; stream = stream->next)
+		;
+	if (!stream) {
+		stream = sim_stream_new(context, CU_STREAM_DEFAULT, 0);
+		if (!stream)
+			return NULL;
+		stream->owner = thread;
+	}
+	thread->stream_context_id = context->unique_id;
+	thread->stream = stream;
+	return stream;
+}
+
+struct sim_stream *sim_stream_find(struct sim_call *call, CUstream handle)
+{
+	struct sim_stream *stream = (struct sim_stream *)handle;
+
+	if (handle == CU_STREAM_PER_THREAD || (!handle && call->is_per_thread))
+		return stream_of_thread(call->thread, call->context);
+	if (!handle || handle == CU_STREAM_LEGACY)
+		return call->context->legacy;
+	return sim_pool_holds(POOL_STREAM, handle) && !stream->owner ? stream : NULL;
+}
+
+uint64_t sim_stream_ready_ns(const struct sim_stream *stream)
+{
+	if (stream->is_legacy)
+		return max_of(stream->tail_ns, stream->context->blocking_tail_ns);
+	if (stream->is_blocking)
+		return max_of(stream->tail_ns, stream->context->legacy->tail_ns);
+	return stream->tail_ns;
+}
+
+uint64_t sim_stream_last_job(const struct sim_stream *stream)
+{
+	if (stream->is_legacy)
+		return max_of(stream->last_job, stream->context->blocking_last_job);
+	if (stream->is_blocking)
+		return max_of(stream->last_job, stream->context->legacy->last_job);
+	return stream->last_job;
+}
+
+void sim_stream_advance(struct sim_stream *stream, uint64_t end_ns, uint64_t job)
+{
+	struct sim_context *context = stream->context;
+
+	stream->tail_ns = max_of(stream->tail_ns, end_ns);
+	stream->last_job = max_of(stream->last_job, job);
+	context->tail_ns = max_of(context->tail_ns, end_ns);
+	context->last_job = max_of(context->last_job, job);
+	if (stream->is_blocking && !stream->is_legacy) {
+		context->blocking_tail_ns = max_of(context->blocking_tail_ns, end_ns);
+		context->blocking_last_job = max_of(context->blocking_last_job, job);
+	}
+}
+
+CUresult sim_stream_create(struct sim_call *call, CUstream *stream, unsigned flags, int priority)
+{
+	struct sim_stream *created;
+
+	SIM_NOTE(call, "flags=%u", flags);
+	if (!stream || flags > CU_STREAM_NON_BLOCKING)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (priority > SIM_PRIORITY_LEAST)
+		priority = SIM_PRIORITY_LEAST;
+	if (priority < SIM_PRIORITY_GREATEST)
+		priority = SIM_PRIORITY_GREATEST;
+	created = sim_stream_new(call->context, flags, priority);
+	if (!created)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*stream = (CUstream)created;
+	SIM_NOTE(call, "stream=0x%llx\tid=%u", sim_handle(created), created->id);
+	return CUDA_SUCCESS;
+}
+
+/* Work in a destroyed stream still completes, so the context remembers its end. */
+CUresult sim_stream_destroy(struct sim_call *call, CUstream handle)
+{
+	struct sim_stream *stream = (struct sim_stream *)handle;
+
+	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
+	if (!sim_pool_holds(POOL_STREAM, handle) || stream->owner || stream->is_legacy)
+		return CUDA_ERROR_INVALID_HANDLE;
+	sim_stream_free(stream);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle)
+{
+	struct sim_stream *stream = sim_stream_find(call, handle);
+
+	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	call->is_waiting_without_spin = call->context->flags & CU_CTX_SCHED_BLOCKING_SYNC;
+	call->sync_type = SIM_SYNC_STREAM;
+	call->sync_stream = stream->id;
+	sim_call_wait(call, sim_stream_ready_ns(stream), sim_stream_last_job(stream));
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_stream_query(struct sim_call *call, CUstream handle)
+{
+	const struct sim_stream *stream = sim_stream_find(call, handle);
+
+	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	return sim_clock_is_over(sim_stream_ready_ns(stream)) &&
+	                       sim_worker_is_done(sim_stream_last_job(stream))
+	               ? CUDA_SUCCESS
+	               : CUDA_ERROR_NOT_READY;
+}
+
+CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle)
+{
+	const struct sim_event *event = (struct sim_event *)event_handle;
+	struct sim_stream *stream = sim_stream_find(call, handle);
+
+	SIM_NOTE(call, "stream=0x%llx\tevent=0x%llx", sim_handle(handle), sim_handle(event_handle));
+	if (!stream || !sim_pool_holds(POOL_EVENT, event_handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->is_recorded)
+		sim_stream_advance(stream, event->time_ns, event->last_job);
+	call->sync_type = SIM_SYNC_STREAM_WAIT_EVENT;
+	call->sync_stream = stream->id;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhostFn function,
+                                  CUstreamCallback callback, void *data)
+{
+	struct sim_stream *stream = sim_stream_find(call, handle);
+	struct sim_job job = { .type = JOB_HOST, .function = function, .callback = callback,
+		               .handle = handle, .data = data };
+	uint64_t number;
+
+	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
+	if (!function && !callback)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	job.when_ns = max_of(sim_stream_ready_ns(stream), sim_clock_now_ns());
+	number = sim_worker_add(stream, &job);
+	if (number == 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	sim_stream_advance(stream, job.when_ns, number);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_stream_get(struct sim_call *call, CUstream handle, enum sim_stream_property property,
+                        void *value)
+{
+	const struct sim_stream *stream = sim_stream_find(call, handle);
+
+	if (!value)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	switch (property) {
+	case STREAM_CONTEXT:
+		*(CUcontext *)value = (CUcontext)stream->context;
+		break;
+	case STREAM_DEVICE:
+		*(CUdevice *)value = stream->context->device->ordinal;
+		break;
+	case STREAM_FLAGS:
+		*(unsigned *)value = stream->flags;
+		break;
+	case STREAM_PRIORITY:
+		*(int *)value = stream->priority;
+		break;
+	case STREAM_ID:
+		*(unsigned long long *)value = stream->unique_id;
+		break;
+	case STREAM_CAPTURE_STATUS:
+		*(CUstreamCaptureStatus *)value = CU_STREAM_CAPTURE_STATUS_NONE;
+		break;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* There is no capture here, so the mode is only kept. */
+CUresult sim_stream_exchange_capture_mode(CUstreamCaptureMode *mode)
+{
+	static __thread CUstreamCaptureMode of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	CUstreamCaptureMode before = of_thread;
+
+	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	of_thread = *mode;
+	*mode = before;
+	return CUDA_SUCCESS;
+}

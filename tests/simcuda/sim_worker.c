@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated GPU's own thread, started when first needed. Times are computed when work is enqueued
+ * (sim_stream.c), so the thread has only the effects: bytes of asynchronous copies and sets, host
+ * functions, and records for log and tool whose time has come.
+ *
+ * Jobs have increasing numbers and every stream knows the newest job that its work comes after.
+ * Moving bytes in the order of the calls is always right, except behind a host function, which runs
+ * at its modelled time; so a move waits only for host functions among its predecessors, and a host
+ * function for all of them. A move may run earlier than modelled: nobody may look before that.
+ */
+#include "sim_internal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { DELIVERY_PERIOD_NS = 1000000, ZERO_BY_PAGES_BYTES = 1 << 20 };
+
+static struct sim_job *first_job, **last_link = &first_job;
+static uint64_t last_id;
+static pthread_cond_t job_added, job_done;
+static bool is_started, is_waiting, delivers_soon;
+
+bool sim_worker_is_idle(void)
+{
+	return first_job == NULL;
+}
+
+bool sim_worker_is_done(uint64_t job)
+{
+	return !first_job || first_job->id > job;
+}
+
+static void set_bytes(const struct sim_job *job)
+{
+	char *to = job->to;
+	size_t bytes = job->bytes;
+
+	if (job->value == 0 && job->is_device_memory && bytes >= ZERO_BY_PAGES_BYTES) {
+		uintptr_t first = ((uintptr_t)to + 4095) / 4096 * 4096;
+		uintptr_t end = ((uintptr_t)to + bytes) / 4096 * 4096;
+
+		/* Anonymous private pages come back as zeros, without being touched now. */
+		if (madvise((void *)first, end - first, MADV_DONTNEED) == 0) {
+			memset(to, 0, first - (uintptr_t)to);
+			memset((void *)end, 0, (uintptr_t)to + bytes - end);
+			return;
+		}
+	}
+	if (job->width == 1) {
+		memset(to, (int)job->value, bytes);
+		return;
+	}
+	for (size_t i = 0; i < bytes; i += job->width)
+		memcpy(to + i, &job->value, job->width);
+}
+
+void sim_worker_run_now(const struct sim_job *job)
+{
+	switch (job->type) {
+	case JOB_MOVE:
+		memmove(job->to, job->from, job->bytes);
+		break;
+	case JOB_SET:
+		set_bytes(job);
+		break;
+	case JOB_HOST:
+		if (job->callback)
+			job->callback(job->handle, CUDA_SUCCESS, job->data);
+		else
+			job->function(job->data);
+		break;
+	}
+}
+
+/* The first job that can run now; else when the next host function is due, 0 for never. */
+static struct sim_job *find_ready(uint64_t *next_ns)
+{
+	uint64_t first_host_id = UINT64_MAX;
+
+	*next_ns = 0;
+	for (struct sim_job *job = first_job; job; job = job->next) {
+		if (job->type != JOB_HOST) {
+			if (job->after < first_host_id)
+				return job;
+			continue;
+		}
+		if (sim_worker_is_done(job->after)) {
+			if (sim_clock_is_over(job->when_ns))
+				return job;
+			if (*next_ns == 0 || job->when_ns < *next_ns)
+				*next_ns = job->when_ns;
+		}
+		if (first_host_id == UINT64_MAX)
+			first_host_id = job->id;
+	}
+	return NULL;
+}
+
+static void remove_job(struct sim_job *job)
+{
+	struct sim_job **link = &first_job;
+
+	while (*link != job)
+		link = &(*link)->next;
+	*link = job->next;
+	if (last_link == &job->next)
+		last_link = link;
+	free(job->owned);
+	free(job);
+}
+
+static void sleep_until_needed(uint64_t next_host_ns)
+{
+	uint64_t deadline = next_host_ns ? sim_clock_wall_deadline_ns(next_host_ns) : 0;
+
+	delivers_soon = sim_activity_is_pending();
+	if (delivers_soon) {
+		uint64_t soon = sim_clock_monotonic_ns() + DELIVERY_PERIOD_NS;
+
+		if (deadline == 0 || soon < deadline)
+			deadline = soon;
+	}
+	is_waiting = true;
+	sim_lock_wait(&job_added, deadline);
+	is_waiting = delivers_soon = false;
+}
+
+static void *work(void *unused)
+{
+	bool has_delivered = false;
+	uint64_t next_host_ns;
+
+	(void)unused;
+	sim_lock();
+	for (;;) {
+		struct sim_job *job = find_ready(&next_host_ns);
+
+		if (job) {
+			sim_unlock();
+			sim_worker_run_now(job);
+			sim_lock();
+			remove_job(job);
+			pthread_cond_broadcast(&job_done);
+		} else if (!has_delivered && sim_activity_is_pending()) {
+			/* Jobs may come while the lock is free, so look for them once more. */
+			sim_unlock();
+			sim_activity_deliver(true);
+			sim_lock();
+			has_delivered = true;
+		} else {
+			sleep_until_needed(next_host_ns);
+			has_delivered = false;
+		}
+	}
+	return NULL;
+}
+
+static void init_conditions(void)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&job_added, &attributes);
+	pthread_cond_init(&job_done, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* The thread takes no signals of the application. */
+static bool start_thread(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	if (is_started)
+		return true;
+	init_conditions();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		return false;
+	pthread_setname_np(thread, "simcuda-gpu");
+	pthread_detach(thread);
+	is_started = true;
+	return true;
+}
+
+uint64_t sim_worker_add(const struct sim_stream *stream, const struct sim_job *job)
+{
+	struct sim_job *added = malloc(sizeof(*added));
+
+	if (!added || !start_thread()) {
+		free(added);
+		return 0;
+	}
+	*added = *job;
+	added->next = NULL;
+	added->id = ++last_id;
+	added->after = sim_stream_last_job(stream);
+	*last_link = added;
+	last_link = &added->next;
+	if (is_waiting)
+		pthread_cond_signal(&job_added);
+	return added->id;
+}
+
+void sim_worker_wait(uint64_t job)
+{
+	sim_lock();
+	while (!sim_worker_is_done(job))
+		sim_lock_wait(&job_done, 0);
+	sim_unlock();
+}
+
+void sim_worker_deliver_soon(void)
+{
+	if (start_thread() && is_waiting && !delivers_soon) {
+		delivers_soon = true;
+		pthread_cond_signal(&job_added);
+	}
+}
+
+void sim_worker_reset_after_fork(void)
+{
+	is_started = is_waiting = delivers_soon = false;
+	first_job = NULL;
+	last_link = &first_job;
+}
