@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The caller's side of libunwind (unwind/), which knows one walk at a time. A lock of our own is
+ * tried for a bounded time, so a fork in the middle of another thread's walk, or a signal handler
+ * on top of one, costs a stack and never a deadlock.
+ *
+ * libunwind keeps rules by address. Code at an address changes when a library is closed and another
+ * takes its place, so each module met is compared with what was there before.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* struct dl_phdr_info */
+#endif
+#include "site_unwind.h"
+#include "site_memory.h"
+#include "site_modules.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define WAIT_ROUNDS 200 /* of WAIT_PAUSES pauses and a yield: about a millisecond */
+#define WAIT_PAUSES 100
+
+static atomic_flag is_walking = ATOMIC_FLAG_INIT;
+
+static bool enter(void)
+{
+	for (int round = 0; round < WAIT_ROUNDS; round++) {
+		for (int i = 0; i < WAIT_PAUSES; i++) {
+			if (!atomic_flag_test_and_set_explicit(&is_walking, memory_order_acquire))
+				return true;
+#if defined(__x86_64__)
+			__builtin_ia32_pause();
+#endif
+		}
+		sched_yield();
+	}
+	return false;
+}
+
+static void leave(void)
+{
+	atomic_flag_clear_explicit(&is_walking, memory_order_release);
+}
+
+#if GPUTRACE_HAVE_LIBUNWIND
+
+#define KNOWN_LIMIT 1024
+#define HEADER_BYTES 64
+
+/* The modules whose rules libunwind may have kept. */
+struct known_module {
+	uintptr_t begin, end;
+	uint64_t check; /* of the start of the unwind table: differs between builds of a library */
+};
+
+static struct known_module known[KNOWN_LIMIT];
+static uint32_t known_count, known_last;
+static struct site_module current; /* of the frame that is being stepped over */
+static bool may_use_loader_now;
+
+static uint64_t check_of(const struct site_module *module)
+{
+	uint64_t words[HEADER_BYTES / 8], hash = 0x9e3779b97f4a7c15u;
+
+	/* The table may be shorter; what follows it in the same segment is as good. */
+	memcpy(words, (const void *)module->unwind_table, sizeof(words));
+	for (size_t i = 0; i < HEADER_BYTES / 8; i++)
+		hash = (hash ^ words[i]) * 0xd6e8feb86659fd93u;
+	return hash ^ module->unwind_table;
+}
+
+/* Drops libunwind's rules when this module is new in the place of another. */
+static void note_module(const struct site_module *module)
+{
+	uint64_t check = check_of(module);
+	bool is_replaced = known_count == KNOWN_LIMIT;
+
+	if (known_last < known_count && known[known_last].begin == module->begin &&
+	    known[known_last].check == check)
+		return;
+	for (uint32_t i = 0; i < known_count; i++) {
+		if (known[i].begin == module->begin && known[i].end == module->end &&
+		    known[i].check == check) {
+			known_last = i;
+			return;
+		}
+		if (known[i].begin < module->end && module->begin < known[i].end)
+			is_replaced = true;
+	}
+	if (is_replaced) {
+		unwind_flush();
+		known_count = 0;
+	}
+	known_last = known_count++;
+	known[known_last] = (struct known_module){module->begin, module->end, check};
+}
+
+static bool has_rules(void *context, uintptr_t pc)
+{
+	(void)context;
+	if (!site_modules_find(pc, may_use_loader_now, &current))
+		return false;
+	note_module(&current);
+	return true;
+}
+
+/* libunwind's view of the loaded modules: the one of the frame at hand. */
+int unwind_iterate_modules(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
+			   void *data)
+{
+	struct dl_phdr_info info;
+
+	memset(&info, 0, sizeof(info));
+	info.dlpi_addr = current.load_address;
+	info.dlpi_name = "";
+	info.dlpi_phdr = current.segments;
+	info.dlpi_phnum = current.segment_count;
+	return callback(&info, sizeof(info), data);
+}
+
+bool unwind_copy_guarded(void *to, const void *from, size_t size_bytes)
+{
+	return site_memory_copy(to, from, size_bytes);
+}
+
+uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t stop_end,
+		     bool may_use_loader, struct unwind_frame *frames, uint32_t limit,
+		     bool *is_complete)
+{
+	struct unwind_request request = {.return_address = frame[1],
+					 .return_slot = (uintptr_t)&frame[1],
+					 .stop_begin = stop_begin,
+					 .stop_end = stop_end,
+					 .limit = limit,
+					 .has_rules = has_rules};
+	uint32_t count = 0;
+
+	*is_complete = false;
+	if (!enter())
+		return 0;
+	may_use_loader_now = may_use_loader;
+	/* The walk starts in our own code. */
+	if (has_rules(NULL, (uintptr_t)site_unwind))
+		count = unwind_walk(&request, frames, is_complete);
+	leave();
+	return count;
+}
+
+void site_unwind_after_fork(void)
+{
+	/* Another thread of the parent may have been in the middle of a walk. */
+	unwind_flush();
+	known_count = 0;
+	leave();
+}
+
+const char *site_unwind_engine(void)
+{
+	return unwind_engine();
+}
+
+#else
+
+#define LARGEST_FRAME (1u << 20)
+
+/* Follows frame pointers, each read through the kernel and each return address looked up: code
+ * built without frame pointers ends the walk or is left out of it, but nothing is read in vain. */
+uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t stop_end,
+		     bool may_use_loader, struct unwind_frame *frames, uint32_t limit,
+		     bool *is_complete)
+{
+	uintptr_t at = (uintptr_t)frame, holder = 0;
+	uint32_t count = 0;
+
+	*is_complete = false;
+	if (!enter())
+		return 0;
+	while (count < limit) {
+		struct site_module module;
+		uintptr_t pair[2]; /* the frame pointer before, the return address */
+
+		if (!site_memory_copy(pair, (const void *)at, sizeof(pair)) ||
+		    !site_modules_find(pair[1] - 1, may_use_loader, &module))
+			break;
+		frames[count++] = (struct unwind_frame){
+			.pc = pair[1],
+			.slot = at + sizeof(pair[0]),
+			.base_slot = holder,
+			.base = holder ? UNWIND_BASE_REGISTER : UNWIND_BASE_FIXED};
+		if (pair[1] >= stop_begin && pair[1] < stop_end) {
+			*is_complete = true;
+			break;
+		}
+		if (pair[0] <= at || pair[0] - at > LARGEST_FRAME || pair[0] % sizeof(pair[0]) != 0)
+			break;
+		holder = at;
+		at = pair[0];
+	}
+	leave();
+	return count;
+}
+
+void site_unwind_after_fork(void)
+{
+	leave();
+}
+
+const char *site_unwind_engine(void)
+{
+	return "frame pointers";
+}
+
+#endif
+
+void site_unwind_attach(bool use_table)
+{
+	if (!enter())
+		return;
+	site_modules_attach(use_table);
+	leave();
+}
