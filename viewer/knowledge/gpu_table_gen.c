@@ -48,7 +48,7 @@ static const struct column_rule column_rules[COLUMN_COUNT] = {
 	[PCIE_GEN] = { "pcie_gen", 1, 7, 0 },
 	[PCIE_WIDTH] = { "pcie_width", 1, 16, 0 },
 	[TDP_W] = { "tdp_w", 5, 2000, 0 },
-	[MIG_MAX] = { "mig_max_instances", 0, 8, 1 },
+	[MIG_MAX] = { "mig_max_instances", 0, 8, 0 },
 	[SOURCE] = { "source", 0, 0, 1 },
 };
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GT102: copies that are asynchronous by name read or write pageable host memory. The driver stages
+ * them through its own buffer: slower than the link, and the thread waits meanwhile.
+ */
+#include "rule.h"
+
+#define GAIN_PERCENT 0.5
+
+/* What pinned memory would reach: seen in this run, else what the link attains; 0 unknown. */
+static double pinned_rate(const struct rule_context *context, enum copy_lane lane, bool *is_seen)
+{
+	double seen = context->copies.lanes[copy_lane_pinned(lane)].best_gbs;
+
+	*is_seen = seen > 0;
+	return seen > 0 ? seen : context->link.attainable_gbs;
+}
+
+/* Idle time that the charges put down to this group's calls. */
+static double charged_idle_ms(const struct rule_context *context, const struct copy_group *group)
+{
+	const struct model *model = context->model;
+	double idle_ns = 0;
+
+	for (size_t i = 0; i < context->ledger->charge_count; i++) {
+		const struct idle_charge *charge = &context->ledger->charges[i];
+
+		if (charge->part == LEDGER_IDLE_SYNC && group->call != MODEL_NONE &&
+		    model_call_site(model, charge->call) == model_call_site(model, group->call) &&
+		    model->calls[charge->call].api == model->calls[group->call].api)
+			idle_ns += (double)charge->idle_ns;
+	}
+	return idle_ns / 1e6 / context->steady_steps;
+}
+
+static void raise(struct rule_context *context, const struct copy_group *group, double low_ms,
+		  double high_ms, double cost_ms, double rate, double pinned, bool is_seen)
+{
+	struct finding *finding = rule_raise(context, group->call);
+	double per_step = (double)group->large_copies / context->steady_steps;
+	double mib = (double)group->large_bytes / context->steady_steps / 1048576;
+	bool is_upload = group->lane == COPY_LANE_H2D_PAGEABLE;
+
+	finding->cost_ms = cost_ms;
+	finding->gain_low_ms = low_ms;
+	finding->gain_high_ms = high_ms;
+	finding->draws_from = 1u << LEDGER_COPY | 1u << LEDGER_IDLE_SYNC;
+	finding->per_step = per_step;
+	finding_text(finding, "direction", is_upload ? "H2D" : "D2H");
+	finding_number(finding, "bytes_per_step",
+		       (double)group->large_bytes / context->steady_steps);
+	finding_number(finding, "copies_per_step", per_step);
+	finding_number(finding, "pageable_gbs", rate);
+	finding_number(finding, "pinned_gbs", pinned);
+	finding_text(finding, "pinned_rate_from", is_seen ? "this run" : "table");
+	finding_summary(finding,
+			"%.4g copies per step (%.1f MiB %s) use pageable host memory and run at %.1f "
+			"GB/s; pinned memory reaches %.1f GB/s %s. The call returns only when the "
+			"staging is done.",
+			per_step, mib, is_upload ? "to the GPU" : "from the GPU", rate, pinned,
+			is_seen ? "in this run" : "on this link");
+	finding_fix(finding, is_upload
+				     ? "Allocate the host buffer once with cudaHostAlloc or "
+				       "pin_memory=True in the DataLoader and reuse it; pinning it in "
+				       "the loop costs more than it gains."
+				     : "Copy into a buffer that was pinned once (cudaHostAlloc, "
+				       "torch.empty(..., pin_memory=True)).");
+	rule_settle(context, finding);
+}
+
+static void run(struct rule_context *context)
+{
+	size_t raised = 0, seen = 0, unknown = 0;
+	double lanes_busy[COPY_LANE_COUNT] = { 0 };
+
+	for (size_t i = 0; i < COPY_LANE_COUNT; i++)
+		lanes_busy[i] = (double)context->copies.lanes[i].busy_ns;
+	for (size_t i = 0; i < context->copies.group_count; i++) {
+		const struct copy_group *group = &context->copies.groups[i];
+		double rate, pinned, exposed_ms, idle_ms, low_ms, high_ms;
+		bool is_seen;
+
+		if (!copy_lane_is_pageable(group->lane) || !group->is_async || !group->large_copies)
+			continue;
+		seen++;
+		rate = copy_rate_gbs(group->large_bytes, group->large_busy_ns);
+		pinned = pinned_rate(context, group->lane, &is_seen);
+		if (pinned <= 0) {
+			unknown++;
+			continue;
+		}
+		/* The group's share of what its lane exposes. */
+		exposed_ms = ledger_copy_lane_ms(context->ledger, group->lane) *
+			     (double)group->large_busy_ns / lanes_busy[group->lane];
+		idle_ms = charged_idle_ms(context, group);
+		low_ms = pinned > rate ? exposed_ms * (1 - rate / pinned) : 0;
+		high_ms = exposed_ms + idle_ms;
+		if (rule_percent(context, low_ms) < GAIN_PERCENT)
+			continue;
+		raise(context, group, low_ms, high_ms, exposed_ms + idle_ms, rate, pinned, is_seen);
+		raised++;
+	}
+	if (!raised && unknown)
+		rule_not_judged(context, "%zu pageable copies, but neither a pinned copy nor the link "
+				"was recorded to compare with", unknown);
+	else if (!raised)
+		rule_silent(context, seen ? "faster copies would gain less than 0.5 %% of the step"
+					  : "no asynchronous copy of 64 KiB or more uses pageable "
+					    "memory");
+}
+
+const struct rule rule_pageable_memory = {
+	.name = "pageable_memory",
+	.id = "GT102",
+	.title = "pageable host memory",
+	.page =
+"Raised when asynchronous copies of at least 64 KiB have a pageable host side and pinned\n"
+"memory would gain at least 0.5 % of the mean steady step.\n"
+"\n"
+"Pageable copies go through a staging buffer of the driver: 3 to 12 GB/s whatever the link,\n"
+"and the calling thread waits although the call is called asynchronous.\n"
+"\n"
+"Gain: from the same copies at the pinned rate (the best of this run, else what the recorded\n"
+"link attains), up to all of their exposed time and the idle time charged to their calls,\n"
+"because a pinned copy can run beside compute.\n"
+"\n"
+"Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the run and\n"
+"the link unknown.\n"
+"Wrong when: the buffer is new in every step. Pinning is slow itself (milliseconds); pin once.\n",
+	.run = run,
+};

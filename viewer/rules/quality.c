@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at the health of the file, the loss records and the model for what makes results doubtful.
+ */
+#include "quality.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "array.h"
+#include "array_len.h"
+#include "text.h"
+#include "trace_file.h"
+
+struct quality_kind {
+	const char *id, *title, *page;
+};
+
+static const struct quality_kind kinds[] = {
+	{ "GT901", "events lost",
+	  "Records were dropped: a ring was full, a thread had no ring, CUPTI dropped its own, or the\n"
+	  "disk was full. Every dropped record is counted by kind. Counts per step and sums of time\n"
+	  "are too low by up to that many events.\n"
+	  "Cure: larger rings (GPUTRACE_RING_MAX_KIB), or GPUTRACE_ON_FULL=wait.\n" },
+	{ "GT902", "GPU times absent",
+	  "The file has no times of GPU work: CUPTI was not found, another tool holds it, or enabling\n"
+	  "it failed; the reason is printed. The ledger and every rule that rests on it are not judged;\n"
+	  "what the host called is complete.\n" },
+	{ "GT903", "zero or impossible timestamps",
+	  "CUPTI delivered records without times or with an end before their begin. They are counted\n"
+	  "and left out.\n" },
+	{ "GT904", "trace cut short",
+	  "The file ends without its end mark, or parts of it are damaged. What is before is complete:\n"
+	  "host calls up to the first time printed, GPU times up to the second.\n" },
+	{ "GT907", "GPU work without a launch in the file",
+	  "Operations whose launching call was not recorded: launched before recording began, by a\n"
+	  "thread without a ring, or their call was lost. They count in the ledger; the idle time before\n"
+	  "them is \"unknown\".\n" },
+};
+
+static const struct quality_kind *kind_of(const char *id)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (!strcasecmp(kinds[i].id, id))
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+const char *quality_page(const char *id)
+{
+	const struct quality_kind *kind = kind_of(id);
+
+	return kind ? kind->page : NULL;
+}
+
+const char *quality_id(size_t index, const char **title)
+{
+	*title = index < ARRAY_LEN(kinds) ? kinds[index].title : NULL;
+	return index < ARRAY_LEN(kinds) ? kinds[index].id : NULL;
+}
+
+static void add_line(struct quality *quality, const char *id, const char *value_key, double value,
+		     char *text)
+{
+	if (quality->count == quality->capacity)
+		quality->lines = array_grow(quality->lines, &quality->capacity,
+					    sizeof(*quality->lines));
+	quality->lines[quality->count++] = (struct quality_line){
+		kind_of(id)->id, kind_of(id)->title, text, value, value_key
+	};
+}
+
+struct loss_sums {
+	uint64_t zero_times, bad_times, cupti, ring_full, no_ring, damaged, write, import;
+};
+
+static int sum_losses(void *context, const struct trace_batch *batch)
+{
+	struct loss_sums *sums = context;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct record_loss *loss =
+			(const void *)((const char *)batch->rows + (size_t)i * batch->row_bytes);
+		uint64_t *const by_reason[] = {
+			[LOSS_RING_FULL] = &sums->ring_full, [LOSS_NO_RING] = &sums->no_ring,
+			[LOSS_CUPTI] = &sums->cupti,         [LOSS_ZERO_TIME] = &sums->zero_times,
+			[LOSS_BAD_TIME] = &sums->bad_times,  [LOSS_DAMAGED] = &sums->damaged,
+			[LOSS_WRITE] = &sums->write,         [LOSS_IMPORT] = &sums->import,
+		};
+
+		if (loss->reason < ARRAY_LEN(by_reason) && by_reason[loss->reason])
+			*by_reason[loss->reason] += loss->count;
+	}
+	return 0;
+}
+
+static void check_losses(const struct model *model, struct quality *quality)
+{
+	const struct trace_health *health = model->source.health;
+	struct loss_sums sums = { 0 };
+	uint64_t bad_times, lost = health->lost_total;
+	struct text text;
+
+	/* Sources without loss records simply have none. */
+	model->source.read(model->source.context, 1ull << RECORD_KIND_loss, sum_losses, &sums, NULL);
+	bad_times = sums.zero_times + sums.bad_times;
+	if (lost > bad_times) {
+		text_init(&text);
+		text_addf(&text, "%llu events were lost",
+			  (unsigned long long)(lost - bad_times));
+		if (sums.ring_full)
+			text_addf(&text, ", %llu because a ring was full",
+				  (unsigned long long)sums.ring_full);
+		if (sums.no_ring)
+			text_addf(&text, ", %llu of threads without a ring",
+				  (unsigned long long)sums.no_ring);
+		if (sums.cupti)
+			text_addf(&text, ", %llu dropped by CUPTI", (unsigned long long)sums.cupti);
+		if (sums.damaged)
+			text_addf(&text, ", %llu invalid", (unsigned long long)sums.damaged);
+		if (sums.write)
+			text_addf(&text, ", %llu that could not be written",
+				  (unsigned long long)sums.write);
+		if (sums.import)
+			text_addf(&text, ", %llu that could not be imported",
+				  (unsigned long long)sums.import);
+		text_add(&text, "; counts and sums are too low by up to that many.");
+		add_line(quality, "GT901", "lost_events", (double)(lost - bad_times),
+			 text_take(&text));
+	}
+	if (bad_times)
+		add_line(quality, "GT903", "bad_timestamps", (double)bad_times,
+			 text_format("%llu GPU records had no times and %llu impossible ones; they are "
+				     "left out.",
+				     (unsigned long long)sums.zero_times,
+				     (unsigned long long)sums.bad_times));
+}
+
+static void check_ending(const struct model *model, struct quality *quality)
+{
+	const struct trace_health *health = model->source.health;
+	struct text text;
+
+	if (health->session_end && health->session_end != SESSION_KILLED && !health->damaged_bytes &&
+	    !health->damaged_chunks)
+		return;
+	text_init(&text);
+	if (health->session_end == SESSION_KILLED)
+		text_add(&text, "The process was killed.");
+	else if (!health->session_end)
+		text_add(&text, "The file has no end: process and collector died together, or the job "
+				"is still running.");
+	else
+		text_add(&text, "The file is damaged.");
+	text_addf(&text, " Host calls are complete up to %.3f s",
+		  (double)health->host_complete_ns / 1e9);
+	if (health->gpu_complete_ns >= 0)
+		text_addf(&text, ", GPU times up to %.3f s", (double)health->gpu_complete_ns / 1e9);
+	if (health->damaged_bytes || health->damaged_chunks)
+		text_addf(&text, "; %llu bytes and %u chunks could not be read",
+			  (unsigned long long)health->damaged_bytes, health->damaged_chunks);
+	text_add(&text, ".");
+	add_line(quality, "GT904", "damaged_bytes", (double)health->damaged_bytes,
+		 text_take(&text));
+}
+
+void quality_check(const struct model *model, struct quality *quality)
+{
+	uint64_t unlinked = 0;
+
+	memset(quality, 0, sizeof(*quality));
+	check_losses(model, quality);
+	if (!model->has_gpu_times) {
+		const char *reason = model->source.info(model->source.context,
+							"gpu_times.reason");
+
+		add_line(quality, "GT902", "gpu_operations", 0,
+			 text_format("There are no GPU times in this file%s%s; the ledger cannot be "
+				     "made.",
+				     reason ? ": " : "", reason ? reason : ""));
+	}
+	check_ending(model, quality);
+	for (size_t i = 0; i < model->device_count; i++)
+		unlinked += model->devices[i].unlinked_ops;
+	if (unlinked)
+		add_line(quality, "GT907", "unlinked_operations", (double)unlinked,
+			 text_format("%llu of %zu GPU operations have no launch in the file; idle time "
+				     "before them is \"unknown\".",
+				     (unsigned long long)unlinked, model->op_count));
+}
+
+void quality_free(struct quality *quality)
+{
+	for (size_t i = 0; i < quality->count; i++)
+		free(quality->lines[i].text);
+	free(quality->lines);
+	memset(quality, 0, sizeof(*quality));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules and how they run: each looks at one device of one process and adds findings, or says why
+ * it has none. A rule reads the model and the knowledge base and nothing else.
+ */
+#ifndef GPUTRACE_RULES_RULE_H
+#define GPUTRACE_RULES_RULE_H
+
+#include "copy_stats.h"
+#include "finding.h"
+#include "gpu_table.h"
+#include "host_stats.h"
+#include "link_rate.h"
+#include "model.h"
+
+struct rule_context {
+	const struct model *model;
+	size_t device;                 /* index of model->devices */
+	const struct device_ledger *ledger;
+	double step_ms;                /* mean steady step on the device */
+	double steady_steps;
+	struct gpu_match gpu;
+	struct link_rate link;         /* of the recorded link; raw 0: unknown */
+	struct copy_stats copies;
+	struct host_stats host;
+	struct finding_list *findings; /* to add to */
+	const struct rule *rule;       /* that runs now */
+};
+
+struct rule {
+	const char *name;  /* filled in by rules.c from the row */
+	const char *id;
+	const char *title;
+	const char *page;  /* what `gputrace explain` prints: definition, thresholds, gain, limits */
+	void (*run)(struct rule_context *context);
+};
+
+/* All rules, by id. */
+extern const struct rule *const rules_all[];
+size_t rules_count(void);
+/* By id or name, case ignored; NULL unknown. */
+const struct rule *rules_find(const char *text);
+/* Runs every rule on one device; findings come back ranked by what they can gain. */
+void rules_run(const struct model *model, size_t device, struct finding_list *out);
+
+/* ---- for rules ---- */
+
+/* A new finding of the running rule; valid until the next one. */
+struct finding *rule_raise(struct rule_context *context, uint32_t call);
+/* Bounds a finding's gain by the ledger parts it draws from and sets its severity. */
+void rule_settle(struct rule_context *context, struct finding *finding);
+void rule_silent(struct rule_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void rule_not_judged(struct rule_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+double rule_percent(const struct rule_context *context, double ms);
+
+#endif

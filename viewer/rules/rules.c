@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the rules of rules.def on a device and ranks what they find.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "array.h"
+#include "array_len.h"
+#include "rule.h"
+#include "text.h"
+
+#define RULE(rule_name) extern const struct rule rule_##rule_name;
+#include "rules.def"
+#undef RULE
+
+const struct rule *const rules_all[] = {
+#define RULE(rule_name) &rule_##rule_name,
+#include "rules.def"
+#undef RULE
+};
+
+size_t rules_count(void)
+{
+	return ARRAY_LEN(rules_all);
+}
+
+const struct rule *rules_find(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
+		if (!strcasecmp(rules_all[i]->id, text) || !strcasecmp(rules_all[i]->name, text))
+			return rules_all[i];
+	}
+	return NULL;
+}
+
+void finding_number(struct finding *finding, const char *key, double value)
+{
+	if (finding->evidence_count == finding->evidence_capacity)
+		finding->evidence = array_grow(finding->evidence, &finding->evidence_capacity,
+					       sizeof(*finding->evidence));
+	finding->evidence[finding->evidence_count++] = (struct evidence){ key, value, NULL };
+}
+
+void finding_text(struct finding *finding, const char *key, const char *text)
+{
+	finding_number(finding, key, 0);
+	finding->evidence[finding->evidence_count - 1].text = text_format("%s", text);
+}
+
+void finding_summary(struct finding *finding, const char *format, ...)
+{
+	struct text text;
+	va_list arguments;
+
+	text_init(&text);
+	va_start(arguments, format);
+	text_addv(&text, format, arguments);
+	va_end(arguments);
+	free(finding->summary);
+	finding->summary = text_take(&text);
+}
+
+void finding_fix(struct finding *finding, const char *format, ...)
+{
+	struct text text;
+	va_list arguments;
+
+	text_init(&text);
+	va_start(arguments, format);
+	text_addv(&text, format, arguments);
+	va_end(arguments);
+	free(finding->fix);
+	finding->fix = text_take(&text);
+}
+
+void finding_list_free(struct finding_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct finding *finding = &list->items[i];
+
+		for (size_t e = 0; e < finding->evidence_count; e++)
+			free(finding->evidence[e].text);
+		free(finding->evidence);
+		free(finding->summary);
+		free(finding->fix);
+	}
+	for (size_t i = 0; i < list->judgement_count; i++)
+		free(list->judgements[i].reason);
+	free(list->items);
+	free(list->judgements);
+	memset(list, 0, sizeof(*list));
+}
+
+struct finding *rule_raise(struct rule_context *context, uint32_t call)
+{
+	struct finding_list *list = context->findings;
+
+	if (list->count == list->capacity)
+		list->items = array_grow(list->items, &list->capacity, sizeof(*list->items));
+	memset(&list->items[list->count], 0, sizeof(*list->items));
+	list->items[list->count].id = context->rule->id;
+	list->items[list->count].rule = context->rule->name;
+	list->items[list->count].title = context->rule->title;
+	list->items[list->count].call = call;
+	return &list->items[list->count++];
+}
+
+double rule_percent(const struct rule_context *context, double ms)
+{
+	return context->step_ms > 0 ? 100 * ms / context->step_ms : 0;
+}
+
+void rule_settle(struct rule_context *context, struct finding *finding)
+{
+	double available_ms = 0;
+	double share;
+
+	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
+		if (finding->draws_from >> part & 1)
+			available_ms += ledger_part_ms(context->ledger, (enum ledger_part)part);
+	}
+	if (finding->gain_high_ms > available_ms)
+		finding->gain_high_ms = available_ms;
+	if (finding->gain_high_ms < 0)
+		finding->gain_high_ms = 0;
+	if (finding->gain_low_ms > finding->gain_high_ms)
+		finding->gain_low_ms = finding->gain_high_ms;
+	if (finding->gain_low_ms < 0)
+		finding->gain_low_ms = 0;
+	share = rule_percent(context, finding->gain_high_ms);
+	finding->severity = share >= 10 ? SEVERITY_HIGH : share >= 3 ? SEVERITY_MEDIUM
+								     : SEVERITY_LOW;
+}
+
+static void judge(struct rule_context *context, enum judgement_status status, char *reason)
+{
+	struct finding_list *list = context->findings;
+
+	if (list->judgement_count == list->judgement_capacity)
+		list->judgements = array_grow(list->judgements, &list->judgement_capacity,
+					      sizeof(*list->judgements));
+	list->judgements[list->judgement_count++] = (struct judgement){
+		context->rule->id, context->rule->name, status, reason
+	};
+}
+
+void rule_silent(struct rule_context *context, const char *format, ...)
+{
+	struct text text;
+	va_list arguments;
+
+	text_init(&text);
+	va_start(arguments, format);
+	text_addv(&text, format, arguments);
+	va_end(arguments);
+	judge(context, JUDGED_SILENT, text_take(&text));
+}
+
+void rule_not_judged(struct rule_context *context, const char *format, ...)
+{
+	struct text text;
+	va_list arguments;
+
+	text_init(&text);
+	va_start(arguments, format);
+	text_addv(&text, format, arguments);
+	va_end(arguments);
+	judge(context, NOT_JUDGED, text_take(&text));
+}
+
+/* By what can be gained, then by cost; ids break ties so that the order never depends on chance. */
+static int compare_findings(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+
+	if (a->gain_high_ms != b->gain_high_ms)
+		return a->gain_high_ms < b->gain_high_ms ? 1 : -1;
+	if (a->cost_ms != b->cost_ms)
+		return a->cost_ms < b->cost_ms ? 1 : -1;
+	if (strcmp(a->id, b->id) != 0)
+		return strcmp(a->id, b->id);
+	return (a->call > b->call) - (a->call < b->call);
+}
+
+void rules_run(const struct model *model, size_t device, struct finding_list *out)
+{
+	const struct model_device *of = &model->devices[device];
+	struct rule_context context = {
+		.model = model,
+		.device = device,
+		.ledger = &of->ledger,
+		.step_ms = ledger_step_ms(&of->ledger),
+		.steady_steps = (double)(of->ledger.steady_count ? of->ledger.steady_count : 1),
+		.gpu = gpu_table_find(of->name, of->record ? of->record->sm_count : 0),
+		.findings = out,
+	};
+
+	if (of->record)
+		context.link = link_rate_of(of->record->link_gen, of->record->link_width);
+	copy_stats_build(model, device, &context.copies);
+	host_stats_build(model, device, &context.host);
+	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
+		size_t findings = out->count, judgements = out->judgement_count;
+
+		context.rule = rules_all[i];
+		if (!of->op_count)
+			rule_not_judged(&context, "there are no GPU times for this device");
+		else if (!of->ledger.steady_count)
+			rule_not_judged(&context, "the device did nothing in the steady steps");
+		else
+			context.rule->run(&context);
+		if (out->count > findings)
+			judge(&context, JUDGED_RAISED, text_format("%zu", out->count - findings));
+		else if (out->judgement_count == judgements)
+			rule_silent(&context, "nothing found");
+	}
+	copy_stats_free(&context.copies);
+	if (out->count)
+		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
+}
