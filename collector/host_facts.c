@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads what the kernel says. A fact that cannot be had has no record; a record that cannot be kept
+ * is counted by the writer, so nothing here fails.
+ */
+#define _GNU_SOURCE
+#include "host_facts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "ring.h"
+#include "small_file.h"
+#include "trace_name.h"
+#include "trace_writer.h"
+
+/* Variables that are recorded when they are set: ranks, and settings that change how fast a job is.
+ * An allow-list, because environments hold secrets. */
+static const char *const recorded_variables[] = {
+	"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK",
+	"SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NODEID",
+	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
+	"PMI_SIZE", "PMIX_RANK", "TORCHELASTIC_RUN_ID",
+	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING",
+	"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_CACHE_DISABLE", "CUBLAS_WORKSPACE_CONFIG",
+	"NVIDIA_TF32_OVERRIDE", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE", "NCCL_SHM_DISABLE",
+	"NCCL_ALGO", "NCCL_PROTO", "NCCL_NET_GDR_LEVEL", "NCCL_DEBUG",
+	"TORCH_DISTRIBUTED_DEBUG", "PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_CUDA_ALLOC_CONF",
+	"PYTORCH_ALLOC_CONF", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+	"GPUTRACE_GPU", "GPUTRACE_ON_FULL", "GPUTRACE_RING_KIB", "GPUTRACE_MEMORY_MIB",
+};
+
+__attribute__((format(printf, 3, 4))) static void fact(struct trace_writer *writer, const char *key,
+							const char *format, ...)
+{
+	char value[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(value, sizeof(value), format, args);
+	va_end(args);
+	trace_writer_info(writer, key, value, NULL);
+}
+
+/* The value of "Name:\tvalue" in a /proc status file. */
+static int status_field(const char *text, const char *name, char *value, size_t size)
+{
+	const char *at = strstr(text, name);
+	size_t length;
+
+	if (!at)
+		return 0;
+	at += strlen(name);
+	at += strspn(at, " \t");
+	length = strcspn(at, "\n");
+	if (length >= size)
+		length = size - 1;
+	memcpy(value, at, length);
+	value[length] = '\0';
+	return length > 0;
+}
+
+/* "0-3,8" holds five. */
+static unsigned int count_list(const char *list)
+{
+	unsigned int count = 0;
+
+	while (*list) {
+		uint64_t first, last;
+
+		if (!small_file_number(&list, 10, &first))
+			break;
+		last = first;
+		if (*list == '-') {
+			list++;
+			if (!small_file_number(&list, 10, &last))
+				break;
+		}
+		if (last >= first && last - first < 65536)
+			count += (unsigned int)(last - first) + 1;
+		if (*list == ',')
+			list++;
+	}
+	return count;
+}
+
+static void add_host(struct trace_writer *writer, const char *sysfs_dir)
+{
+	char path[320], text[4096], value[128];
+	struct utsname names;
+
+	if (uname(&names) == 0) {
+		fact(writer, "host.name", "%s", names.nodename);
+		fact(writer, "host.kernel", "%s", names.release);
+		fact(writer, "host.machine", "%s", names.machine);
+	}
+	fact(writer, "host.cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	snprintf(path, sizeof(path), "%.256s/devices/system/node/online", sysfs_dir);
+	if (small_file_line(path, text, sizeof(text)))
+		fact(writer, "host.numa_nodes", "%u", count_list(text));
+	if (small_file_read("/proc/meminfo", text, sizeof(text)) > 0 &&
+	    status_field(text, "MemTotal:", value, sizeof(value))) {
+		const char *at = value;
+		uint64_t kib;
+
+		if (small_file_number(&at, 10, &kib))
+			fact(writer, "host.memory_bytes", "%llu", (unsigned long long)kib * 1024);
+	}
+	if (small_file_line("/proc/driver/nvidia/version", text, sizeof(text)))
+		fact(writer, "driver.nvidia", "%s", text);
+}
+
+static void add_cgroup(struct trace_writer *writer, const char *proc, const char *sysfs_dir)
+{
+	static const struct {
+		const char *file, *key;
+	} limits[] = { { "cpu.max", "cgroup.cpu_max" }, { "memory.max", "cgroup.memory_max" } };
+	char path[1024], text[4096], value[256];
+	char *group;
+
+	snprintf(path, sizeof(path), "%s/cgroup", proc);
+	if (small_file_read(path, text, sizeof(text)) <= 0)
+		return;
+	group = strstr(text, "0::/"); /* the line of cgroup version 2 */
+	if (!group)
+		return;
+	group += 3;
+	group[strcspn(group, "\n")] = '\0';
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		snprintf(path, sizeof(path), "%.256s/fs/cgroup%.512s/%s", sysfs_dir, group,
+			 limits[i].file);
+		if (small_file_line(path, value, sizeof(value)))
+			fact(writer, limits[i].key, "%s", value);
+	}
+}
+
+static void add_process(struct trace_writer *writer, const char *proc, pid_t pid)
+{
+	char path[256], text[4096], value[1024];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/exe", proc);
+	length = readlink(path, value, sizeof(value) - 1);
+	if (length > 0) {
+		value[length] = '\0';
+		fact(writer, "process.exe", "%s", value);
+	}
+	snprintf(path, sizeof(path), "%s/status", proc);
+	if (small_file_read(path, text, sizeof(text)) > 0) {
+		if (status_field(text, "\nCpus_allowed_list:", value, sizeof(value))) {
+			fact(writer, "process.cpus_allowed", "%s", value);
+			fact(writer, "process.cpu_count", "%u", count_list(value));
+		}
+		if (status_field(text, "\nMems_allowed_list:", value, sizeof(value)))
+			fact(writer, "process.numa_nodes_allowed", "%s", value);
+	}
+	trace_name_job(pid, value, sizeof(value));
+	fact(writer, "process.job", "%s", value);
+}
+
+static void add_session(struct trace_writer *writer, const struct collector_options *options,
+			const struct ring_control *control)
+{
+	static const char *const clocks[] = { "import", "tsc", "cntvct", "monotonic" };
+	uint32_t kind = control->clock_kind;
+
+	fact(writer, "session.start_realtime_ns", "%llu",
+	     (unsigned long long)control->start_realtime_ns);
+	fact(writer, "session.start_ticks", "%llu", (unsigned long long)control->start_ticks);
+	fact(writer, "process.id", "%u", control->process_id);
+	fact(writer, "clock.kind", "%s", kind < 4 ? clocks[kind] : "unknown");
+	fact(writer, "clock.hz", "%llu", (unsigned long long)control->clock_hz);
+	fact(writer, "shim.build", "%.*s",
+	     (int)strnlen(control->shim_build, sizeof(control->shim_build)), control->shim_build);
+	fact(writer, "collector.build", "%s", collector_build());
+	fact(writer, "collector.mode", "%s", options->pid == 0 ? "thread" : "process");
+	if (options->fallback_reason)
+		fact(writer, "collector.fallback", "%s", options->fallback_reason);
+}
+
+static void add_environment(struct trace_writer *writer, const char *const *environment)
+{
+	const char *rank = trace_name_rank(environment);
+	char key[96];
+
+	if (rank)
+		fact(writer, "job.rank", "%s", rank);
+	for (size_t i = 0; i < sizeof(recorded_variables) / sizeof(recorded_variables[0]); i++) {
+		const char *value = trace_name_variable(environment, recorded_variables[i]);
+
+		if (!value)
+			continue;
+		snprintf(key, sizeof(key), "env.%s", recorded_variables[i]);
+		fact(writer, key, "%s", value);
+	}
+}
+
+void host_facts_add(struct trace_writer *writer, const struct collector_options *options,
+		    const struct ring_control *control)
+{
+	const char *sysfs_dir = options->sysfs_dir ? options->sysfs_dir : "/sys";
+	char proc[64] = "/proc/self";
+
+	if (options->pid != 0)
+		snprintf(proc, sizeof(proc), "/proc/%d", (int)options->pid);
+	add_session(writer, options, control);
+	add_host(writer, sysfs_dir);
+	add_process(writer, proc, options->pid);
+	add_cgroup(writer, proc, sysfs_dir);
+	add_environment(writer, options->environment);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer's side of the shared memory of ring.h. The memory belongs to a process that may be
+ * broken or hostile: every number is checked before use, records are copied out before they are
+ * looked at, and nothing read twice is expected to be the same.
+ */
+#ifndef GPUTRACE_RING_READER_H
+#define GPUTRACE_RING_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring.h"
+
+struct error;
+struct record_head;
+
+/* What the reader finds, in the order of one thread. All return nothing: a sink that cannot keep a
+ * record counts it. */
+struct ring_sink {
+	void *context;
+	/* A thread took a ring. `thread` numbers threads from 1 in this session. */
+	void (*thread)(void *context, uint32_t thread, uint32_t thread_id, uint64_t claimed_ticks);
+	/* Whole records back to back, 8-byte aligned, without RECORD_PAD. */
+	void (*records)(void *context, uint32_t thread, const void *records, size_t bytes);
+	void (*lost)(void *context, uint16_t kind, uint16_t reason, uint64_t count);
+};
+
+struct ring_view {
+	struct ring_header *header; /* NULL: not mapped */
+	uint64_t offset;
+	uint32_t data_bytes;
+	uint32_t generation;
+	uint32_t thread;
+	uint32_t thread_id;
+	uint64_t claimed_ticks;
+	uint64_t tail; /* ours; the shared one is only told */
+	uint64_t dropped[RING_DROP_KINDS];
+	bool known;   /* generation, thread and the rest are set */
+	bool refused; /* this generation's numbers are impossible */
+	bool damaged; /* counted already for this generation */
+};
+
+struct ring_reader {
+	int memfd;
+	struct ring_control *control;
+	uint32_t clock_kind;
+	uint32_t threads; /* numbers given out */
+	uint64_t unrecorded;
+	uint8_t *staging;
+	struct ring_view views[RING_SLOT_COUNT];
+};
+
+/* Maps and checks the control region. -EPROTO: not a session, or another major version. */
+int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err);
+void ring_reader_close(struct ring_reader *reader);
+
+/* Takes what every ring holds now; bytes taken. Frees retired slots once they are empty. */
+size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink);
+/* Reports what the producers dropped since the last call. */
+void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink);
+
+#endif
