@@ -55,18 +55,38 @@ set(simblas_sources simblas_check.c simblas_driver.c simblas_entries.c simblas_g
 list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
 
-# CUPTI: callback ids and result names come from the installed headers.
-foreach(domain driver runtime)
-  simlibs_generate(simcupti_${domain}_cbids.inc "${GPUTRACE_CUDA_INCLUDE}/cupti_${domain}_cbid.h"
+# CUPTI: callback ids and result names come from the installed headers, which are a package of their
+# own and in the toolkit a folder of their own.
+find_path(GPUTRACE_CUPTI_INCLUDE cupti.h HINTS "${GPUTRACE_CUDA_INCLUDE}"
+  PATH_SUFFIXES . ../extras/CUPTI/include)
+set(simcupti_has_records FALSE)
+if(GPUTRACE_CUPTI_INCLUDE)
+  file(STRINGS "${GPUTRACE_CUPTI_INCLUDE}/cupti_activity.h" simcupti_kernel_record
+    REGEX "^} CUpti_ActivityKernel10;" LIMIT_COUNT 1)
+  if(simcupti_kernel_record)
+    set(simcupti_has_records TRUE)
+  endif()
+endif()
+if(simcupti_has_records)
+  foreach(domain driver runtime)
+    simlibs_generate(simcupti_${domain}_cbids.inc
+      "${GPUTRACE_CUPTI_INCLUDE}/cupti_${domain}_cbid.h" simcupti_gen_lists.awk)
+  endforeach()
+  simlibs_generate(simcupti_results.inc "${GPUTRACE_CUPTI_INCLUDE}/cupti_result.h"
     simcupti_gen_lists.awk)
-endforeach()
-simlibs_generate(simcupti_results.inc "${GPUTRACE_CUDA_INCLUDE}/cupti_result.h"
-  simcupti_gen_lists.awk)
-set(simcupti_sources simcupti_activity.c simcupti_buffer.c simcupti_callback.c simcupti_cbid.c
-  simcupti_record.c simcupti_tool.c)
-list(TRANSFORM simcupti_sources PREPEND "${simlibs_dir}/")
-simlibs_shared(simcupti cupti simcupti.map ${simcupti_sources}
-  "${simlibs_gen}/simcupti_driver_cbids.inc" "${simlibs_gen}/simcupti_runtime_cbids.inc"
-  "${simlibs_gen}/simcupti_results.inc")
-# PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP is glibc's.
-target_compile_definitions(simcupti PRIVATE _GNU_SOURCE)
+  set(simcupti_sources simcupti_activity.c simcupti_buffer.c simcupti_callback.c simcupti_cbid.c
+    simcupti_record.c simcupti_tool.c)
+  list(TRANSFORM simcupti_sources PREPEND "${simlibs_dir}/")
+  simlibs_shared(simcupti cupti simcupti.map ${simcupti_sources}
+    "${simlibs_gen}/simcupti_driver_cbids.inc" "${simlibs_gen}/simcupti_runtime_cbids.inc"
+    "${simlibs_gen}/simcupti_results.inc")
+  target_include_directories(simcupti SYSTEM PRIVATE "${GPUTRACE_CUPTI_INCLUDE}")
+  # PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP is glibc's.
+  target_compile_definitions(simcupti PRIVATE _GNU_SOURCE)
+else()
+  message(STATUS "simcuda: no CUPTI headers of CUDA 13.0 or later, so no simulated libcupti.so.13")
+endif()
+
+if(COMMAND gputrace_unit_test AND CMOCKA_FOUND)
+  include("${simlibs_dir}/libs_tests.cmake")
+endif()

@@ -158,7 +158,10 @@ static void write_16_bit(const struct naming *n)
 	} else if (is_aligned && (gpu->major == 9 || gpu->major == 10)) {
 		write_nvjet(n);
 	} else if (is_aligned && gpu->major == 8) {
-		write_legacy(n, "16816", 64, 3);
+		/* 8.6 and 8.9 have 99 KiB of shared memory for a block, 8.0 has 163. */
+		bool is_large = gpu->minor == 0;
+
+		write_legacy(n, "16816", is_large ? 64 : 32, is_large ? 3 : 4);
 	} else if (c->align_elements >= 2) {
 		/* cp.async copies 4 bytes at least: two elements (CUTLASS's generator). */
 		write_cutlass(n, 80, half, 32, is_aligned ? 3 : 4);
