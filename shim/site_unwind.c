@@ -14,26 +14,38 @@
 #include "site_memory.h"
 #include "site_modules.h"
 
-#include <sched.h>
+#include <elf.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
-#define WAIT_ROUNDS 200 /* of WAIT_PAUSES pauses and a yield: about a millisecond */
-#define WAIT_PAUSES 100
+/* A walk takes tens of microseconds, more if its thread loses the processor in the middle. */
+#define SPINS    1000
+#define SLEEPS   20
+#define SLEEP_NS 100000
 
 static atomic_flag is_walking = ATOMIC_FLAG_INIT;
 
+static bool try_enter(void)
+{
+	return !atomic_flag_test_and_set_explicit(&is_walking, memory_order_acquire);
+}
+
 static bool enter(void)
 {
-	for (int round = 0; round < WAIT_ROUNDS; round++) {
-		for (int i = 0; i < WAIT_PAUSES; i++) {
-			if (!atomic_flag_test_and_set_explicit(&is_walking, memory_order_acquire))
-				return true;
+	struct timespec pause = {0, SLEEP_NS};
+
+	for (int i = 0; i < SPINS; i++) {
+		if (try_enter())
+			return true;
 #if defined(__x86_64__)
-			__builtin_ia32_pause();
+		__builtin_ia32_pause();
 #endif
-		}
-		sched_yield();
+	}
+	for (int i = 0; i < SLEEPS; i++) {
+		nanosleep(&pause, NULL);
+		if (try_enter())
+			return true;
 	}
 	return false;
 }
@@ -46,42 +58,111 @@ static void leave(void)
 #if GPUTRACE_HAVE_LIBUNWIND
 
 #define KNOWN_LIMIT 1024
-#define HEADER_BYTES 64
+#define NOTE_BYTES  512
+#define TABLE_BYTES 256
+#define RULE_BYTES  16384
 
 /* The modules whose rules libunwind may have kept. */
 struct known_module {
 	uintptr_t begin, end;
-	uint64_t check; /* of the start of the unwind table: differs between builds of a library */
+	uint64_t check; /* tells builds of a library apart */
+	uint64_t walk;  /* in which it was compared last */
 };
 
 static struct known_module known[KNOWN_LIMIT];
 static uint32_t known_count, known_last;
+static uint64_t walk_number;
 static struct site_module current; /* of the frame that is being stepped over */
 static bool may_use_loader_now;
 
+static uint64_t hash_bytes(uint64_t hash, uintptr_t from, size_t size_bytes)
+{
+	const unsigned char *bytes = (const unsigned char *)from;
+	uint64_t word;
+
+	for (; size_bytes >= sizeof(word); bytes += sizeof(word), size_bytes -= sizeof(word)) {
+		memcpy(&word, bytes, sizeof(word));
+		hash = (hash ^ word) * 0xd6e8feb86659fd93u;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Whether the notes say which build this is. */
+static bool has_build_id(uintptr_t notes, size_t size_bytes)
+{
+	for (size_t at = 0; at + sizeof(ElfW(Nhdr)) + 4 <= size_bytes;) {
+		ElfW(Nhdr) note;
+
+		memcpy(&note, (const void *)(notes + at), sizeof(note));
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp((const void *)(notes + at + sizeof(note)), "GNU", 4) == 0)
+			return true;
+		at += sizeof(note) + ((note.n_namesz + 3) & ~3u) + ((note.n_descsz + 3) & ~3u);
+	}
+	return false;
+}
+
+/* The part of one segment that starts at an address, at most limit bytes of it. */
+static size_t bytes_from(const struct site_module *module, uintptr_t address, size_t limit)
+{
+	for (uint16_t i = 0; i < module->segment_count; i++) {
+		const ElfW(Phdr) *segment = &module->segments[i];
+		uintptr_t begin = module->load_address + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && address >= begin &&
+		    address < begin + segment->p_filesz)
+			return begin + segment->p_filesz - address < limit
+				       ? begin + segment->p_filesz - address
+				       : limit;
+	}
+	return 0;
+}
+
+/* From the build id, or from the unwind data itself where there is none. */
 static uint64_t check_of(const struct site_module *module)
 {
-	uint64_t words[HEADER_BYTES / 8], hash = 0x9e3779b97f4a7c15u;
+	uint64_t hash = module->unwind_table;
+	bool is_identified = false;
+	int32_t rules;
 
-	/* The table may be shorter; what follows it in the same segment is as good. */
-	memcpy(words, (const void *)module->unwind_table, sizeof(words));
-	for (size_t i = 0; i < HEADER_BYTES / 8; i++)
-		hash = (hash ^ words[i]) * 0xd6e8feb86659fd93u;
-	return hash ^ module->unwind_table;
+	for (uint16_t i = 0; i < module->segment_count; i++) {
+		const ElfW(Phdr) *segment = &module->segments[i];
+		uintptr_t begin = module->load_address + segment->p_vaddr;
+		size_t size_bytes = segment->p_filesz;
+
+		if (segment->p_type != PT_NOTE)
+			continue;
+		size_bytes = bytes_from(module, begin,
+					size_bytes < NOTE_BYTES ? size_bytes : NOTE_BYTES);
+		is_identified = is_identified || has_build_id(begin, size_bytes);
+		hash = hash_bytes(hash, begin, size_bytes);
+	}
+	hash = hash_bytes(hash, module->unwind_table,
+			  bytes_from(module, module->unwind_table, TABLE_BYTES));
+	if (is_identified)
+		return hash;
+	/* Four bytes after its start the table says how far away .eh_frame is. */
+	memcpy(&rules, (const void *)(module->unwind_table + 4), sizeof(rules));
+	return hash_bytes(hash, module->unwind_table + 4 + (uintptr_t)(intptr_t)rules,
+			  bytes_from(module, module->unwind_table + 4 + (uintptr_t)(intptr_t)rules,
+				     RULE_BYTES));
 }
 
 /* Drops libunwind's rules when this module is new in the place of another. */
 static void note_module(const struct site_module *module)
 {
-	uint64_t check = check_of(module);
 	bool is_replaced = known_count == KNOWN_LIMIT;
+	uint64_t check;
 
 	if (known_last < known_count && known[known_last].begin == module->begin &&
-	    known[known_last].check == check)
+	    known[known_last].walk == walk_number)
 		return;
+	check = check_of(module);
 	for (uint32_t i = 0; i < known_count; i++) {
 		if (known[i].begin == module->begin && known[i].end == module->end &&
 		    known[i].check == check) {
+			known[i].walk = walk_number;
 			known_last = i;
 			return;
 		}
@@ -93,7 +174,7 @@ static void note_module(const struct site_module *module)
 		known_count = 0;
 	}
 	known_last = known_count++;
-	known[known_last] = (struct known_module){module->begin, module->end, check};
+	known[known_last] = (struct known_module){module->begin, module->end, check, walk_number};
 }
 
 static bool has_rules(void *context, uintptr_t pc)
@@ -140,6 +221,7 @@ uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t sto
 	if (!enter())
 		return 0;
 	may_use_loader_now = may_use_loader;
+	walk_number++;
 	/* The walk starts in our own code. */
 	if (has_rules(NULL, (uintptr_t)site_unwind))
 		count = unwind_walk(&request, frames, is_complete);
