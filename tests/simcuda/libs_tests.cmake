@@ -12,6 +12,8 @@ function(simlibs_test name)
   target_include_directories(${name} SYSTEM PRIVATE "${GPUTRACE_CUDA_INCLUDE}")
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE SIMTEST_LIBRARIES="${simlibs_out}"
     SIMTEST_PROGRAMS="${CMAKE_BINARY_DIR}/tests")
+  # A sanitizer's dlopen forgets the RUNPATH of who asks for libcuda.so.1.
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${simlibs_out}")
   if(TARGET simcuda)
     add_dependencies(${name} simcuda)
   endif()
