@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles only if the record fields are where the installed CUPTI header has them. */
+#if defined(__has_include)
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+
+#include <stddef.h>
+
+#include "../cupti_abi.h"
+
+/* The struct names are those of CUDA 13.0; other releases append to them under other names. */
+#if CUPTI_API_VERSION == 130000
+#define CHECK_FIELD(record, field, type, offset, header_struct, member)                            \
+	_Static_assert(offsetof(header_struct, member) == (offset), #header_struct "." #member);   \
+	_Static_assert(sizeof(((header_struct *)0)->member) == sizeof(type), #member);
+CUPTI_FIELDS(CHECK_FIELD)
+#endif
+_Static_assert(offsetof(CUpti_CallbackData, callbackSite) == CUPTI_CALLBACK_SITE, "site");
+_Static_assert(offsetof(CUpti_CallbackData, correlationId) == CUPTI_CALLBACK_CORRELATION, "id");
+_Static_assert((int)CUPTI_ACTIVITY_KIND_MEMCPY == CUPTI_KIND_MEMCPY, "kind");
+_Static_assert((int)CUPTI_ACTIVITY_KIND_MEMSET == CUPTI_KIND_MEMSET, "kind");
+_Static_assert((int)CUPTI_ACTIVITY_KIND_MEMCPY2 == CUPTI_KIND_MEMCPY2, "kind");
+_Static_assert((int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL == CUPTI_KIND_CONCURRENT_KERNEL, "kind");
+_Static_assert((int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION == CUPTI_KIND_SYNCHRONIZATION, "kind");
+_Static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == CUPTI_ATTRIBUTE_ZEROED_OUT,
+	       "attribute");
+_Static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == CUPTI_MULTIPLE_SUBSCRIBERS,
+	       "result");
+_Static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == CUPTI_DOMAIN_DRIVER, "domain");
+_Static_assert((int)CUPTI_CB_DOMAIN_RUNTIME_API == CUPTI_DOMAIN_RUNTIME, "domain");
+_Static_assert((int)CUPTI_API_ENTER == CUPTI_SITE_ENTER, "site");
+#endif
+#endif

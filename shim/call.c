@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rare parts of an intercepted call: the first call of a thread or process, calls that failed,
+ * the current device when it is not known, and the common part of every call record.
+ */
+#include "call.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/cuda_abi.h"
+#include "device.h"
+#include "session.h"
+#include "streams.h"
+#include "thread_write.h"
+
+/* Names that the trace holds already, by API number; emptied when a session begins. */
+static _Atomic uint8_t api_named[API_COUNT];
+static uint64_t api_named_session;
+
+struct thread *call_thread_slow(unsigned int effect)
+{
+	if (thread_now == &thread_muted || !lifecycle_is_in_charge())
+		return NULL;
+	uint32_t mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
+	if (mode == LIFECYCLE_IDLE) {
+		if (!(effect & EFFECT_OPENS) || !lifecycle_open())
+			return NULL;
+	} else if (mode == LIFECYCLE_OPENING) {
+		session_count_unrecorded();
+		return NULL;
+	} else if (mode != LIFECYCLE_RECORDING) {
+		return NULL;
+	}
+	if (session_pid != getpid()) {
+		/* Forked without fork handlers: the parent's session is not ours. */
+		lifecycle_after_fork();
+		return call_thread_slow(effect);
+	}
+	if (!atomic_load_explicit(thread_capture_switch, memory_order_relaxed))
+		return NULL;
+	struct thread *thread = thread_attach();
+	if (!thread)
+		session_count_unrecorded();
+	return thread;
+}
+
+/*
+ * Out of memory, or an error after which the context, and often the process, is lost: the job may
+ * end any moment, so what led here is written now. The numbers are those of runtime and driver;
+ * cuBLAS has none of them.
+ */
+void call_failed(const struct call *call)
+{
+	switch (call->status) {
+	case ABI_CUDA_OUT_OF_MEMORY:
+	case 214: /* uncorrectable ECC */
+	case 700: /* illegal address */
+	case 702: /* launch timeout */
+	case 709: /* context destroyed */
+	case 710: /* assertion in a kernel */
+	case 714: case 715: case 716: case 717: case 718: /* hardware stack, instruction, address */
+	case 719: /* launch failure */
+	case 721: case 999:
+		if (!call->parent)
+			session_flush_wait();
+		break;
+	default:
+		break;
+	}
+}
+
+void call_attend(struct call *call)
+{
+	int saved_errno = errno;
+	struct thread *thread = call->thread;
+	bool may_ask = !lifecycle_exiting() &&
+		       !atomic_load_explicit(&streams_open_captures, memory_order_relaxed);
+	if (lifecycle_attention && !call->parent && may_ask) {
+		lifecycle_attention = 0;
+		lifecycle_arm_exit();
+		device_describe_all();
+	}
+	if (thread->device == DEVICE_UNKNOWN && may_ask)
+		thread->device = device_current();
+	errno = saved_errno;
+}
+
+/* Writes the function's name once per session. */
+static void name_api(struct thread *thread, uint16_t api)
+{
+	uint64_t session = session_control ? session_control->start_ticks : 0;
+	if (api_named_session != session) {
+		memset((void *)(uintptr_t)api_named, 0, sizeof(api_named));
+		api_named_session = session;
+	}
+	const char *text = wrap_api_name(api);
+	if (thread_write_name(thread, NAME_API, api, text, strlen(text)))
+		atomic_store_explicit(&api_named[api], 1, memory_order_relaxed);
+}
+
+void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
+{
+	struct thread *thread = call->thread;
+	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed), 0))
+		name_api(thread, call->api);
+	struct call_part *part = thread_reserve(thread, kind, size_bytes);
+	if (__builtin_expect(!part, 0))
+		return NULL;
+	part->head.kind = (uint16_t)kind;
+	part->head.size_bytes = (uint16_t)size_bytes;
+	part->head.reserved = 0;
+	part->begin_ticks = call->begin_ticks;
+	part->end_ticks = call->end_ticks;
+	part->site = call->site;
+	part->call_id = call->id;
+	part->parent_id = call->parent;
+	part->correlation = call->correlation;
+	part->status = call->status;
+	part->api = call->api;
+	part->flags = call->flags;
+	part->device = thread->device;
+	return part;
+}
+
+void call_after_fork(void)
+{
+	memset((void *)(uintptr_t)api_named, 0, sizeof(api_named));
+}

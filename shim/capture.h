@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last column of the tables: each function turns an intercepted call into records. They run
+ * after the real call with its arguments; what an out-parameter points to is read only when the call
+ * succeeded and the pointer is not NULL.
+ */
+#ifndef GPUTRACE_SHIM_CAPTURE_H
+#define GPUTRACE_SHIM_CAPTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../collector/format/record.h"
+#include "api/cuda_abi.h"
+#include "call.h"
+
+/* ---- copies and sets (capture_copy.c) ---- */
+/* The numbers of cudaMemcpyKind. */
+enum { COPY_KIND_H2D = 1, COPY_KIND_D2H = 2, COPY_KIND_D2D = 3, COPY_KIND_DEFAULT = 4 };
+enum { COPY_BLOCKING = 0, COPY_ASYNC = CALL_ASYNC };
+
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, int kind,
+		  const void *stream, unsigned int flags);
+void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, const void *stream,
+		     unsigned int flags);
+void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,
+		       int src_device, size_t size_bytes, const void *stream, unsigned int flags);
+void capture_copy_peer_context(struct call *call, CUdeviceptr dst, CUcontext dst_context,
+			       CUdeviceptr src, CUcontext src_context, size_t size_bytes,
+			       const void *stream, unsigned int flags);
+/* A NULL end is a symbol: device memory whose address is not known here. */
+void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
+			 int kind, const void *stream, unsigned int flags);
+void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const void *stream,
+			    unsigned int flags);
+void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,
+			    unsigned int flags);
+void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
+		 unsigned int flags);
+
+/* ---- launches (capture_launch.c) ---- */
+enum {
+	LAUNCH_COOPERATIVE = 1,
+	LAUNCH_GRAPH = 2,
+	LAUNCH_HOST_FUNCTION = 4,
+	LAUNCH_BY_HANDLE = 0x100, /* not recorded: the function is a driver handle */
+};
+void capture_launch(struct call *call, const void *function, const dim3 *grid, const dim3 *block,
+		    size_t shared_bytes, const void *stream, unsigned int flags);
+void capture_launch_config(struct call *call, const void *function,
+			   const cudaLaunchConfig_t *config);
+void capture_launch_driver_config(struct call *call, const void *function,
+				  const CUlaunchConfig *config);
+/* Graphs and host functions: no kernel, no shape. */
+void capture_launch_plain(struct call *call, const void *stream, unsigned int flags);
+/* out: where a handle was returned. */
+void capture_kernel_of_entry(struct call *call, const void *out, const void *entry);
+void capture_kernel_name(struct call *call, const void *out, const char *name);
+void capture_kernel_alias(struct call *call, const void *out, const void *other);
+void capture_before_unload(struct call *call);
+
+/* ---- memory (capture_memory.c) ---- */
+/* out: where the address was returned. */
+void capture_alloc(struct call *call, const void *out, size_t size_bytes, unsigned int kind,
+		   const void *stream);
+void capture_alloc_pitch(struct call *call, const void *out, const size_t *pitch, size_t width,
+			 size_t height);
+void capture_alloc_3d(struct call *call, const struct cudaPitchedPtr *out,
+		      const struct cudaExtent *extent);
+void capture_register(struct call *call, const void *address, size_t size_bytes);
+void capture_before_free(struct call *call, const void *address);
+void capture_free(struct call *call, const void *address, const void *stream);
+/* Physical memory and reserved ranges: named by a handle or range, no memory at an address. */
+void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes, unsigned int kind);
+void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind);
+void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes);
+void capture_before_unmap(struct call *call, CUdeviceptr address, size_t size_bytes);
+
+/* ---- waits, streams, events, contexts (capture_sync.c) ---- */
+void capture_sync(struct call *call, const void *object, unsigned int scope);
+void capture_plain(struct call *call, const void *object);
+/* out: where the new object's handle was returned. */
+void capture_create(struct call *call, const void *out);
+void capture_wait_event(struct call *call, const void *stream, const void *event);
+void capture_record_event(struct call *call, const void *event, const void *stream);
+void capture_begin_capture(struct call *call, const void *stream);
+void capture_end_capture(struct call *call, const void *stream);
+void capture_set_device(struct call *call, int device);
+void capture_device_reset(struct call *call);
+void capture_context_create(struct call *call, const void *out, CUdevice device);
+void capture_context_retain(struct call *call, const void *out, CUdevice device);
+void capture_context_destroy(struct call *call, CUcontext context);
+void capture_context_current(struct call *call, CUcontext context);
+void capture_context_pop(struct call *call);
+
+/* ---- matrix products (capture_gemm.c) ---- */
+struct gemm_shape {
+	int op_a, op_b;
+	int64_t m, n, k, lda, ldb, ldc, batch;
+	int64_t stride_a, stride_b, stride_c;
+	const void *a, *b, *c;
+	int type_a, type_b, type_c; /* cudaDataType, or element types below 0: GEMM_ELEMENT */
+	int compute;                /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
+};
+#define GEMM_ELEMENT(type) (-(int)ELEMENT_##type)
+enum { BLAS_COMPUTE_SAME = -1, BLAS_COMPUTE_32F = 68 };
+
+/* For the table: the parameters of its rows always have the same names. */
+#define GEMM_SIZES                                                                                 \
+	.op_a = transa, .op_b = transb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
+#define GEMM_ONE_TYPE(type)                                                                        \
+	.type_a = GEMM_ELEMENT(type), .type_b = GEMM_ELEMENT(type), .type_c = GEMM_ELEMENT(type),  \
+	.compute = BLAS_COMPUTE_SAME
+#define GEMM_TYPES(how) .type_a = Atype, .type_b = Btype, .type_c = Ctype, .compute = (how)
+#define GEMM_STRIDES                                                                               \
+	.a = A, .b = B, .c = C, .batch = batchCount, .stride_a = strideA, .stride_b = strideB,     \
+	.stride_c = strideC
+#define GEMM_PLAIN(type)                                                                           \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_ONE_TYPE(type), .batch = 1, .a = A, .b = B, .c = C                \
+	}
+#define GEMM_TYPED(how)                                                                            \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_TYPES(how), .batch = 1, .a = A, .b = B, .c = C                    \
+	}
+#define GEMM_BATCHED(type)                                                                         \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_ONE_TYPE(type), .batch = batchCount                               \
+	}
+#define GEMM_BATCHED_TYPED                                                                         \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_TYPES(computeType), .batch = batchCount                           \
+	}
+#define GEMM_STRIDED(type)                                                                         \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_ONE_TYPE(type), GEMM_STRIDES                                      \
+	}
+#define GEMM_STRIDED_TYPED                                                                         \
+	(struct gemm_shape)                                                                        \
+	{                                                                                          \
+		GEMM_SIZES, GEMM_TYPES(computeType), GEMM_STRIDES                                  \
+	}
+
+void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape);
+void capture_blas_create(struct call *call, const void *out);
+void capture_blas_destroy(struct call *call, const void *handle);
+void capture_blas_stream(struct call *call, const void *handle, const void *stream);
+void capture_blas_math(struct call *call, const void *handle, int mode);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of copies and sets. Direction and kind of memory come from what the call says and from
+ * what was allocated; what neither tells stays unknown.
+ */
+#include "capture.h"
+
+#include "device.h"
+#include "pointers.h"
+#include "streams.h"
+
+struct ends {
+	const void *dst, *src;
+	uint8_t dst_kind, src_kind;
+};
+
+static void write_copy(struct call *call, const struct ends *ends, uint64_t size_bytes,
+		       unsigned int direction, uint32_t peer_device, const void *stream,
+		       unsigned int flags)
+{
+	call->flags |= (uint16_t)(flags | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	struct record_copy *copy = call_record(call, RECORD_KIND_copy, sizeof(*copy));
+	if (!copy)
+		return;
+	copy->destination = (uintptr_t)ends->dst;
+	copy->source = (uintptr_t)ends->src;
+	copy->size_bytes = size_bytes;
+	copy->stream = (uintptr_t)stream;
+	copy->direction = (uint8_t)direction;
+	copy->source_kind = ends->src_kind;
+	copy->destination_kind = ends->dst_kind;
+	copy->reserved0 = 0;
+	copy->peer_device = peer_device;
+	thread_commit(call->thread);
+}
+
+/* A host address in nothing that was seen is pageable, unless an update of the table was lost. */
+static uint8_t host_kind(const void *address)
+{
+	unsigned int kind = pointers_kind(address);
+	if (kind == MEMORY_UNKNOWN && pointers_complete())
+		kind = MEMORY_PAGEABLE;
+	return (uint8_t)kind;
+}
+
+static uint8_t device_kind(const void *address)
+{
+	unsigned int kind = pointers_kind(address);
+	return (uint8_t)(kind == MEMORY_UNKNOWN ? MEMORY_DEVICE : kind);
+}
+
+static bool is_host(unsigned int kind)
+{
+	return kind == MEMORY_PINNED || kind == MEMORY_PAGEABLE;
+}
+
+/* cudaMemcpyDefault, cuMemcpy: the driver looks at the addresses, and so do we. */
+static unsigned int guess_direction(struct ends *ends)
+{
+	unsigned int dst = pointers_kind(ends->dst), src = pointers_kind(ends->src);
+	/* One side in known memory of the GPU and the other in nothing that was seen: the other is
+	 * plain host memory. With both unknown nothing can be said. */
+	if (dst == MEMORY_UNKNOWN && src != MEMORY_UNKNOWN)
+		dst = host_kind(ends->dst);
+	if (src == MEMORY_UNKNOWN && dst != MEMORY_UNKNOWN)
+		src = host_kind(ends->src);
+	ends->dst_kind = (uint8_t)dst;
+	ends->src_kind = (uint8_t)src;
+	if (dst == MEMORY_UNKNOWN || src == MEMORY_UNKNOWN)
+		return COPY_UNKNOWN;
+	if (is_host(src))
+		return is_host(dst) ? COPY_H2H : COPY_H2D;
+	return is_host(dst) ? COPY_D2H : COPY_D2D;
+}
+
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, int kind,
+		  const void *stream, unsigned int flags)
+{
+	struct ends ends = { dst, src, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	unsigned int direction = COPY_UNKNOWN;
+	switch (kind) {
+	case 0:
+		ends.src_kind = host_kind(src);
+		ends.dst_kind = host_kind(dst);
+		direction = COPY_H2H;
+		break;
+	case COPY_KIND_H2D:
+		ends.src_kind = host_kind(src);
+		ends.dst_kind = device_kind(dst);
+		direction = COPY_H2D;
+		break;
+	case COPY_KIND_D2H:
+		ends.src_kind = device_kind(src);
+		ends.dst_kind = host_kind(dst);
+		direction = COPY_D2H;
+		break;
+	case COPY_KIND_D2D:
+		ends.src_kind = device_kind(src);
+		ends.dst_kind = device_kind(dst);
+		direction = COPY_D2D;
+		break;
+	default:
+		direction = guess_direction(&ends);
+	}
+	write_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+}
+
+void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
+			 int kind, const void *stream, unsigned int flags)
+{
+	struct ends ends = { dst, src, MEMORY_DEVICE, MEMORY_DEVICE };
+	const void *other = dst ? dst : src;
+	bool other_is_host = kind == COPY_KIND_H2D || kind == COPY_KIND_D2H;
+	uint8_t other_kind = other_is_host ? host_kind(other) : device_kind(other);
+	if (kind == COPY_KIND_DEFAULT) {
+		unsigned int seen = pointers_kind(other);
+		other_kind = seen == MEMORY_UNKNOWN ? host_kind(other) : (uint8_t)seen;
+		other_is_host = is_host(other_kind);
+	}
+	if (dst)
+		ends.dst_kind = other_kind;
+	else
+		ends.src_kind = other_kind;
+	unsigned int direction = !other_is_host ? COPY_D2D : dst ? COPY_D2H : COPY_H2D;
+	write_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+}
+
+void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, const void *stream,
+		     unsigned int flags)
+{
+	if (!params || call->status) {
+		capture_copy(call, NULL, NULL, 0, COPY_KIND_DEFAULT, stream, flags);
+		return;
+	}
+	/* With an array on either side, width counts elements: its size is not known here. */
+	bool has_array = params->srcArray || params->dstArray;
+	size_t size = params->extent.width * params->extent.height * params->extent.depth;
+	capture_copy(call, params->dstPtr.ptr, params->srcPtr.ptr, has_array ? 0 : size,
+		     (int)params->kind, stream, flags);
+}
+
+void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,
+		       int src_device, size_t size_bytes, const void *stream, unsigned int flags)
+{
+	struct ends ends = { dst, src, device_kind(dst), device_kind(src) };
+	(void)src_device;
+	write_copy(call, &ends, size_bytes, COPY_PEER, (uint32_t)dst_device, stream, flags);
+}
+
+void capture_copy_peer_context(struct call *call, CUdeviceptr dst, CUcontext dst_context,
+			       CUdeviceptr src, CUcontext src_context, size_t size_bytes,
+			       const void *stream, unsigned int flags)
+{
+	const void *to = (const void *)(uintptr_t)dst, *from = (const void *)(uintptr_t)src;
+	struct ends ends = { to, from, device_kind(to), device_kind(from) };
+	(void)src_context;
+	write_copy(call, &ends, size_bytes, COPY_PEER, device_of_context(dst_context), stream,
+		   flags);
+}
+
+/* One side of a driver 2D or 3D copy, by its declared type. */
+static const void *driver_side(int type, const void *host, CUdeviceptr device, uint8_t *kind)
+{
+	const void *address = type == CU_MEMORYTYPE_HOST ? host : (const void *)(uintptr_t)device;
+	switch (type) {
+	case CU_MEMORYTYPE_HOST:
+		*kind = host_kind(address);
+		break;
+	case CU_MEMORYTYPE_DEVICE:
+		*kind = device_kind(address);
+		break;
+	case CU_MEMORYTYPE_ARRAY:
+		*kind = MEMORY_ARRAY;
+		address = NULL;
+		break;
+	default:
+		*kind = (uint8_t)pointers_kind(address);
+	}
+	return address;
+}
+
+static void capture_driver(struct call *call, struct ends *ends, size_t size_bytes,
+			   const void *stream, unsigned int flags)
+{
+	unsigned int direction = COPY_UNKNOWN;
+	if (ends->src_kind == MEMORY_UNKNOWN || ends->dst_kind == MEMORY_UNKNOWN)
+		direction = guess_direction(ends);
+	else if (is_host(ends->src_kind))
+		direction = is_host(ends->dst_kind) ? COPY_H2H : COPY_H2D;
+	else
+		direction = is_host(ends->dst_kind) ? COPY_D2H : COPY_D2D;
+	write_copy(call, ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+}
+
+void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const void *stream,
+			    unsigned int flags)
+{
+	struct ends ends = { NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	size_t size = 0;
+	if (copy && !call->status) {
+		ends.src = driver_side(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+				       &ends.src_kind);
+		ends.dst = driver_side(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
+				       &ends.dst_kind);
+		size = copy->WidthInBytes * copy->Height;
+	}
+	capture_driver(call, &ends, size, stream, flags);
+}
+
+void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,
+			    unsigned int flags)
+{
+	struct ends ends = { NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	size_t size = 0;
+	if (copy && !call->status) {
+		ends.src = driver_side(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+				       &ends.src_kind);
+		ends.dst = driver_side(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
+				       &ends.dst_kind);
+		size = copy->WidthInBytes * copy->Height * copy->Depth;
+	}
+	capture_driver(call, &ends, size, stream, flags);
+}
+
+void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
+		 unsigned int flags)
+{
+	call->flags |= (uint16_t)(flags | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	struct record_set *set = call_record(call, RECORD_KIND_set, sizeof(*set));
+	if (!set)
+		return;
+	set->destination = (uintptr_t)dst;
+	set->size_bytes = size_bytes;
+	set->stream = (uintptr_t)stream;
+	thread_commit(call->thread);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of waits and of calls without a payload; the current device; open captures.
+ */
+#include "capture.h"
+
+#include <string.h>
+
+#include "device.h"
+#include "pointers.h"
+#include "streams.h"
+
+void capture_sync(struct call *call, const void *object, unsigned int scope)
+{
+	struct record_sync *sync = call_record(call, RECORD_KIND_sync, sizeof(*sync));
+	if (!sync)
+		return;
+	sync->object = (uintptr_t)object;
+	sync->scope = scope;
+	sync->reserved0 = 0;
+	thread_commit(call->thread);
+}
+
+void capture_plain(struct call *call, const void *object)
+{
+	struct record_call *record = call_record(call, RECORD_KIND_call, sizeof(*record));
+	if (!record)
+		return;
+	record->object = (uintptr_t)object;
+	thread_commit(call->thread);
+}
+
+static const void *returned(const struct call *call, const void *out)
+{
+	const void *handle = NULL;
+	if (!call->status && out)
+		memcpy(&handle, out, sizeof(handle));
+	return handle;
+}
+
+void capture_create(struct call *call, const void *out)
+{
+	capture_plain(call, returned(call, out));
+}
+
+void capture_wait_event(struct call *call, const void *stream, const void *event)
+{
+	if (__builtin_expect(atomic_load_explicit(&streams_open_captures, memory_order_relaxed), 0))
+		streams_join(event, stream);
+	call->flags |= CALL_ASYNC;
+	capture_plain(call, stream);
+}
+
+void capture_record_event(struct call *call, const void *event, const void *stream)
+{
+	if (__builtin_expect(atomic_load_explicit(&streams_open_captures, memory_order_relaxed), 0))
+		streams_join(stream, event);
+	call->flags |= CALL_ASYNC;
+	capture_plain(call, event);
+}
+
+void capture_begin_capture(struct call *call, const void *stream)
+{
+	if (!call->status)
+		streams_begin_capture(stream);
+	capture_plain(call, stream);
+}
+
+void capture_end_capture(struct call *call, const void *stream)
+{
+	/* Also when it failed: an invalidated capture is over. */
+	streams_end_capture(stream);
+	capture_plain(call, stream);
+}
+
+void capture_set_device(struct call *call, int device)
+{
+	if (!call->status)
+		call->thread->device = (uint32_t)device;
+	capture_plain(call, (const void *)(uintptr_t)(uint32_t)device);
+}
+
+void capture_device_reset(struct call *call)
+{
+	if (!call->status) {
+		pointers_remove_all();
+		device_forget_contexts();
+	}
+	capture_plain(call, NULL);
+}
+
+void capture_context_create(struct call *call, const void *out, CUdevice device)
+{
+	const void *context = returned(call, out);
+	if (context) {
+		device_learn_context(context, device);
+		call->thread->device = (uint32_t)device; /* it is current now */
+	}
+	capture_plain(call, context);
+}
+
+void capture_context_retain(struct call *call, const void *out, CUdevice device)
+{
+	const void *context = returned(call, out);
+	if (context)
+		device_learn_context(context, device);
+	capture_plain(call, context);
+}
+
+void capture_context_destroy(struct call *call, CUcontext context)
+{
+	device_forget_contexts();
+	call->thread->device = DEVICE_UNKNOWN;
+	capture_plain(call, context);
+}
+
+/* Frequent, and nothing but the current device depends on it: no record. */
+void capture_context_current(struct call *call, CUcontext context)
+{
+	if (!call->status)
+		call->thread->device = device_of_context(context);
+}
+
+void capture_context_pop(struct call *call)
+{
+	call->thread->device = DEVICE_UNKNOWN;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts gputrace-collector so that the traced program notices nothing: a middle process, made by
+ * clone() with exit signal 0, makes the collector its child and ends at once. The program gets no
+ * SIGCHLD, wait(-1) does not see the middle process (it needs __WCLONE), and the collector belongs to
+ * init. Both processes share our memory until exec, so they use nothing but system calls. Where the
+ * collector would become a child of the program itself (PID 1, child subreaper), or cannot be
+ * started, or does not answer, the same code runs on a thread.
+ */
+#include "collector_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector_env.h"
+#include "options.h"
+#include "session.h"
+#include "shim_log.h"
+#include "ticks.h"
+#include "thread.h"
+
+#ifdef GPUTRACE_HAVE_COLLECTOR_CORE
+#include "../collector/base/error.h"
+#include "../collector/collector.h"
+#endif
+
+#define READY_TIMEOUT_NS 200000000ull
+#define STACK_BYTES (64u * 1024)
+#define COLLECTOR_FD 3 /* where the collector finds the session's memory */
+#define PATH_BYTES 4096
+
+struct launch {
+	const char *path;
+	char *const *argv;
+	char *const *envp;
+	int memfd;
+	bool keep_stderr;
+	char *leaf_stack;
+	pid_t leaf_pid;
+	int error; /* errno of the step that failed */
+};
+
+/* Everything above the collector's own descriptors: pipes of the program must not stay open. */
+static void close_others(void)
+{
+#ifdef SYS_close_range
+	if (!syscall(SYS_close_range, COLLECTOR_FD + 1, ~0u, 0))
+		return;
+#endif
+	long limit = sysconf(_SC_OPEN_MAX);
+	for (int fd = COLLECTOR_FD + 1; fd < (limit > 65536 || limit < 0 ? 65536 : limit); fd++)
+		close(fd);
+}
+
+/* The process that becomes the collector. */
+static int leaf_main(void *argument)
+{
+	struct launch *launch = argument;
+	sigset_t none;
+
+	setsid();
+	if (launch->memfd == COLLECTOR_FD)
+		fcntl(COLLECTOR_FD, F_SETFD, 0);
+	else if (dup2(launch->memfd, COLLECTOR_FD) < 0)
+		goto fail;
+	int null = open("/dev/null", O_RDWR);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		if (!launch->keep_stderr)
+			dup2(null, STDERR_FILENO);
+	}
+	close_others();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(launch->path, launch->argv, launch->envp);
+fail:
+	launch->error = errno;
+	return 127;
+}
+
+static int middle_main(void *argument)
+{
+	struct launch *launch = argument;
+	launch->leaf_pid = clone(leaf_main, launch->leaf_stack + STACK_BYTES,
+				 CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
+	if (launch->leaf_pid < 0)
+		launch->error = errno;
+	return 0;
+}
+
+/* 0 or -errno. Returns when the collector's program is running or could not be started. */
+static int launch_collector(struct launch *launch)
+{
+	sigset_t all, before;
+	char *stacks = mmap(NULL, (size_t)2 * STACK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stacks == MAP_FAILED)
+		return -errno;
+	launch->leaf_stack = stacks + STACK_BYTES;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t middle = clone(middle_main, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
+	if (middle < 0)
+		launch->error = errno;
+	else
+		syscall(SYS_wait4, middle, NULL, __WCLONE, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stacks, (size_t)2 * STACK_BYTES);
+	return -launch->error;
+}
+
+/* The first that can be executed; NULL when there is none. */
+static const char *find_collector(char path[PATH_BYTES])
+{
+	static const char *const places[] = { "gputrace-collector", "../bin/gputrace-collector",
+					      "../libexec/gputrace/gputrace-collector" };
+	if (shim_options.collector)
+		return access(shim_options.collector, X_OK) ? NULL : shim_options.collector;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int length = snprintf(path, PATH_BYTES, "%s/%s", session_own_directory(), places[i]);
+		if (length > 0 && length < PATH_BYTES && !access(path, X_OK))
+			return path;
+	}
+	return NULL;
+}
+
+/* READY within the time; else nobody may attach any more. */
+static bool wait_ready(void)
+{
+	uint64_t begin_ns = ticks_monotonic();
+	uint32_t state;
+	do {
+		/* Pairs with the collector's release: its build string is complete. */
+		state = atomic_load_explicit(&session_control->collector_state,
+					     memory_order_acquire);
+		if (state != RING_COLLECTOR_NONE)
+			return state == RING_COLLECTOR_READY;
+		struct timespec pause = { 0, 100000 };
+		nanosleep(&pause, NULL);
+	} while (ticks_monotonic() - begin_ns < READY_TIMEOUT_NS);
+	state = RING_COLLECTOR_NONE;
+	return !atomic_compare_exchange_strong(&session_control->collector_state, &state,
+					       RING_COLLECTOR_FAILED) &&
+	       state == RING_COLLECTOR_READY;
+}
+
+static const char *start_process(int memfd)
+{
+	char path[PATH_BYTES], pid[16], fd[16], log[32];
+	const char *argv[12];
+	size_t count = 0;
+	int subreaper = 0;
+
+	if (getpid() == 1)
+		return "the program is process 1 of its container";
+	prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0);
+	if (subreaper)
+		return "the program adopts orphaned processes";
+	if (shim_options.collector && !strcmp(shim_options.collector, "none"))
+		return "GPUTRACE_COLLECTOR=none asks for a thread";
+	const char *program = find_collector(path);
+	if (!program)
+		return "gputrace-collector was not found";
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	snprintf(fd, sizeof(fd), "%d", COLLECTOR_FD);
+	snprintf(log, sizeof(log), "GPUTRACE_LOG=%s", shim_options.log);
+	argv[count++] = "gputrace-collector";
+	argv[count++] = "--memfd";
+	argv[count++] = fd;
+	argv[count++] = "--pid";
+	argv[count++] = pid;
+	argv[count++] = "--out";
+	argv[count++] = shim_options.out_dir;
+	if (shim_options.name) {
+		argv[count++] = "--name";
+		argv[count++] = shim_options.name;
+	}
+	argv[count] = NULL;
+	struct launch launch = {
+		.path = program,
+		.argv = (char *const *)(uintptr_t)argv,
+		.envp = (char *const *)(uintptr_t)collector_env_build(),
+		.memfd = memfd,
+		.keep_stderr = shim_log_level > SHIM_LOG_OFF,
+	};
+	int rc = launch_collector(&launch);
+	if (rc) {
+		SHIM_LOG(WARN, "cannot run the collector: path=\"%s\", error=%s", program,
+			 strerror(-rc));
+		return "gputrace-collector could not be run";
+	}
+	if (!wait_ready())
+		return "gputrace-collector did not answer within 200 ms";
+	SHIM_LOG(INFO, "collector: pid=%d, path=\"%s\"", (int)launch.leaf_pid, program);
+	return NULL;
+}
+
+#ifdef GPUTRACE_HAVE_COLLECTOR_CORE
+static struct collector_options thread_options;
+
+static void *collector_thread(void *unused)
+{
+	struct error error;
+	(void)unused;
+	thread_mute();
+	int rc = collector_run(&thread_options, &error);
+	if (rc)
+		SHIM_LOG(ERROR, "the collecting thread failed: %s", error.text);
+	return NULL;
+}
+
+static int start_thread(int memfd, const char *reason)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	pthread_attr_t attributes;
+
+	thread_options = (struct collector_options){
+		.memfd = memfd,
+		.pid = 0,
+		.out_dir_fd = -1,
+		.out_dir = shim_options.out_dir,
+		.name = shim_options.name,
+		.environment = collector_env_build(),
+		.fallback_reason = reason,
+	};
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&thread, &attributes, collector_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -rc;
+}
+#endif
+
+int collector_start(int memfd, const char **reason)
+{
+	int cancel;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	*reason = start_process(memfd);
+	int rc = 0;
+	if (*reason) {
+		SHIM_LOG(INFO, "collecting on a thread: %s", *reason);
+#ifdef GPUTRACE_HAVE_COLLECTOR_CORE
+		rc = start_thread(memfd, *reason);
+#else
+		rc = -ENOSYS;
+#endif
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}

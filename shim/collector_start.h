@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gets a collector for the session: a process of its own that the traced program never sees, or a
+ * thread of this process where that cannot be.
+ */
+#ifndef GPUTRACE_SHIM_COLLECTOR_START_H
+#define GPUTRACE_SHIM_COLLECTOR_START_H
+
+/* 0 when a collector is attached. *reason: why it is a thread and not a process, NULL for a process;
+ * a text that stays. */
+int collector_start(int memfd, const char **reason);
+
+#endif

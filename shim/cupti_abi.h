@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own declaration of the part of CUPTI that is used: functions found at run time and the
+ * offsets of record fields. CUPTI only ever appends to its records, so fields are read by offset and
+ * one reader serves every version from 11.8 on. abi_check_cupti.c compares all of this with the
+ * installed header where there is one.
+ */
+#ifndef GPUTRACE_SHIM_CUPTI_ABI_H
+#define GPUTRACE_SHIM_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUPTI_OLDEST_VERSION 18u     /* 11.8: the oldest record layouts that are read */
+#define CUPTI_PER_THREAD_VERSION 21u /* 12.3: buffers per thread */
+
+enum {
+	CUPTI_OK = 0,
+	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_UNKNOWN = 999,
+};
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
+enum { CUPTI_SITE_ENTER = 0 };
+enum { CUPTI_ATTRIBUTE_ZEROED_OUT = 5, CUPTI_ATTRIBUTE_PER_THREAD = 9 };
+enum { CUPTI_THREAD_ID_SYSTEM = 1 };
+
+enum cupti_kind {
+	CUPTI_KIND_MEMCPY = 1,
+	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_MEMCPY2 = 22,
+	CUPTI_KIND_SYNCHRONIZATION = 38,
+};
+
+/*
+ * CUPTI_FIELD(record, field, type, offset, struct of the 13.0 header, its member)
+ * The record names are CUPTI's kinds; the last two columns are for the check only.
+ */
+#define CUPTI_FIELDS(F)                                                                            \
+	F(kernel, registers, uint16_t, 6, CUpti_ActivityKernel10, registersPerThread)              \
+	F(kernel, start, uint64_t, 16, CUpti_ActivityKernel10, start)                              \
+	F(kernel, end, uint64_t, 24, CUpti_ActivityKernel10, end)                                  \
+	F(kernel, device, uint32_t, 40, CUpti_ActivityKernel10, deviceId)                          \
+	F(kernel, context, uint32_t, 44, CUpti_ActivityKernel10, contextId)                        \
+	F(kernel, stream, uint32_t, 48, CUpti_ActivityKernel10, streamId)                          \
+	F(kernel, grid_x, uint32_t, 52, CUpti_ActivityKernel10, gridX)                             \
+	F(kernel, grid_y, uint32_t, 56, CUpti_ActivityKernel10, gridY)                             \
+	F(kernel, grid_z, uint32_t, 60, CUpti_ActivityKernel10, gridZ)                             \
+	F(kernel, block_x, uint32_t, 64, CUpti_ActivityKernel10, blockX)                           \
+	F(kernel, block_y, uint32_t, 68, CUpti_ActivityKernel10, blockY)                           \
+	F(kernel, block_z, uint32_t, 72, CUpti_ActivityKernel10, blockZ)                           \
+	F(kernel, shared_static, uint32_t, 76, CUpti_ActivityKernel10, staticSharedMemory)         \
+	F(kernel, shared_dynamic, uint32_t, 80, CUpti_ActivityKernel10, dynamicSharedMemory)       \
+	F(kernel, correlation, uint32_t, 92, CUpti_ActivityKernel10, correlationId)                \
+	F(kernel, name, uint64_t, 104, CUpti_ActivityKernel10, name)                               \
+	F(kernel, graph_node, uint64_t, 144, CUpti_ActivityKernel10, graphNodeId)                  \
+	F(kernel, graph, uint32_t, 156, CUpti_ActivityKernel10, graphId)                           \
+	F(memcpy, copy_kind, uint8_t, 4, CUpti_ActivityMemcpy6, copyKind)                          \
+	F(memcpy, source_kind, uint8_t, 5, CUpti_ActivityMemcpy6, srcKind)                         \
+	F(memcpy, destination_kind, uint8_t, 6, CUpti_ActivityMemcpy6, dstKind)                    \
+	F(memcpy, flags, uint8_t, 7, CUpti_ActivityMemcpy6, flags)                                 \
+	F(memcpy, bytes, uint64_t, 8, CUpti_ActivityMemcpy6, bytes)                                \
+	F(memcpy, start, uint64_t, 16, CUpti_ActivityMemcpy6, start)                               \
+	F(memcpy, end, uint64_t, 24, CUpti_ActivityMemcpy6, end)                                   \
+	F(memcpy, device, uint32_t, 32, CUpti_ActivityMemcpy6, deviceId)                           \
+	F(memcpy, context, uint32_t, 36, CUpti_ActivityMemcpy6, contextId)                         \
+	F(memcpy, stream, uint32_t, 40, CUpti_ActivityMemcpy6, streamId)                           \
+	F(memcpy, correlation, uint32_t, 44, CUpti_ActivityMemcpy6, correlationId)                 \
+	F(memcpy, graph_node, uint64_t, 64, CUpti_ActivityMemcpy6, graphNodeId)                    \
+	F(memcpy, graph, uint32_t, 72, CUpti_ActivityMemcpy6, graphId)                             \
+	F(memcpy2, copy_kind, uint8_t, 4, CUpti_ActivityMemcpyPtoP4, copyKind)                     \
+	F(memcpy2, source_kind, uint8_t, 5, CUpti_ActivityMemcpyPtoP4, srcKind)                    \
+	F(memcpy2, destination_kind, uint8_t, 6, CUpti_ActivityMemcpyPtoP4, dstKind)               \
+	F(memcpy2, flags, uint8_t, 7, CUpti_ActivityMemcpyPtoP4, flags)                            \
+	F(memcpy2, bytes, uint64_t, 8, CUpti_ActivityMemcpyPtoP4, bytes)                           \
+	F(memcpy2, start, uint64_t, 16, CUpti_ActivityMemcpyPtoP4, start)                          \
+	F(memcpy2, end, uint64_t, 24, CUpti_ActivityMemcpyPtoP4, end)                              \
+	F(memcpy2, device, uint32_t, 32, CUpti_ActivityMemcpyPtoP4, deviceId)                      \
+	F(memcpy2, context, uint32_t, 36, CUpti_ActivityMemcpyPtoP4, contextId)                    \
+	F(memcpy2, stream, uint32_t, 40, CUpti_ActivityMemcpyPtoP4, streamId)                      \
+	F(memcpy2, destination_device, uint32_t, 52, CUpti_ActivityMemcpyPtoP4, dstDeviceId)       \
+	F(memcpy2, correlation, uint32_t, 60, CUpti_ActivityMemcpyPtoP4, correlationId)            \
+	F(memcpy2, graph_node, uint64_t, 72, CUpti_ActivityMemcpyPtoP4, graphNodeId)               \
+	F(memcpy2, graph, uint32_t, 80, CUpti_ActivityMemcpyPtoP4, graphId)                        \
+	F(memset, value, uint32_t, 4, CUpti_ActivityMemset4, value)                                \
+	F(memset, bytes, uint64_t, 8, CUpti_ActivityMemset4, bytes)                                \
+	F(memset, start, uint64_t, 16, CUpti_ActivityMemset4, start)                               \
+	F(memset, end, uint64_t, 24, CUpti_ActivityMemset4, end)                                   \
+	F(memset, device, uint32_t, 32, CUpti_ActivityMemset4, deviceId)                           \
+	F(memset, context, uint32_t, 36, CUpti_ActivityMemset4, contextId)                         \
+	F(memset, stream, uint32_t, 40, CUpti_ActivityMemset4, streamId)                           \
+	F(memset, correlation, uint32_t, 44, CUpti_ActivityMemset4, correlationId)                 \
+	F(memset, memory_kind, uint16_t, 50, CUpti_ActivityMemset4, memoryKind)                    \
+	F(memset, graph_node, uint64_t, 64, CUpti_ActivityMemset4, graphNodeId)                    \
+	F(memset, graph, uint32_t, 72, CUpti_ActivityMemset4, graphId)                             \
+	F(sync, type, uint32_t, 4, CUpti_ActivitySynchronization2, type)                           \
+	F(sync, start, uint64_t, 8, CUpti_ActivitySynchronization2, start)                         \
+	F(sync, end, uint64_t, 16, CUpti_ActivitySynchronization2, end)                            \
+	F(sync, correlation, uint32_t, 24, CUpti_ActivitySynchronization2, correlationId)          \
+	F(sync, context, uint32_t, 28, CUpti_ActivitySynchronization2, contextId)                  \
+	F(sync, stream, uint32_t, 32, CUpti_ActivitySynchronization2, streamId)
+
+enum cupti_offset {
+#define CUPTI_OFFSET(record, field, type, offset, header_struct, member)                           \
+	CUPTI_AT_##record##_##field = (offset),
+	CUPTI_FIELDS(CUPTI_OFFSET)
+#undef CUPTI_OFFSET
+};
+
+/* CUpti_CallbackData */
+enum { CUPTI_CALLBACK_SITE = 0, CUPTI_CALLBACK_CORRELATION = 64 };
+
+typedef void cupti_callback(void *user, int domain, uint32_t callback_id, const void *data);
+typedef void cupti_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				    size_t valid_size);
+
+/*
+ * CUPTI_FUNCTION(field, parameters, needed): the name is cupti<Field>. Not needed: may be missing.
+ */
+#define CUPTI_FUNCTIONS(F)                                                                         \
+	F(GetVersion, (uint32_t *), 1)                                                             \
+	F(Subscribe, (void **, cupti_callback *, void *), 1)                                       \
+	F(Unsubscribe, (void *), 1)                                                                \
+	F(EnableCallback, (uint32_t, void *, int, uint32_t), 1)                                    \
+	F(GetCallbackName, (int, uint32_t, const char **), 1)                                      \
+	F(ActivityRegisterCallbacks, (cupti_buffer_requested *, cupti_buffer_completed *), 1)      \
+	F(ActivityEnable, (int), 1)                                                                \
+	F(ActivityDisable, (int), 1)                                                               \
+	F(ActivityFlushAll, (uint32_t), 1)                                                         \
+	F(ActivityGetNextRecord, (uint8_t *, size_t, void **), 1)                                  \
+	F(ActivityGetNumDroppedRecords, (void *, uint32_t, size_t *), 1)                           \
+	F(GetTimestamp, (uint64_t *), 1)                                                           \
+	F(ActivitySetAttribute, (int, size_t *, void *), 0)                                        \
+	F(SetThreadIdType, (int), 0)                                                               \
+	F(ActivityEnableAllSyncRecords, (uint8_t), 0)                                              \
+	F(GetResultString, (int, const char **), 0)
+
+struct cupti {
+#define CUPTI_FIELD(name, params, needed) int(*name) params;
+	CUPTI_FUNCTIONS(CUPTI_FIELD)
+#undef CUPTI_FIELD
+	uint32_t version;
+	char path[1024];
+};
+
+#endif

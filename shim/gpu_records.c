@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader of activity records. It walks with CUPTI's own iterator, which knows how long each
+ * record of its version is, and reads fields at offsets that have not moved since 11.8.
+ */
+#include "gpu_records.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "../collector/format/record.h"
+#include "cupti_abi.h"
+#include "kernels.h"
+#include "thread.h"
+#include "ticks.h"
+
+enum loss { LOST_DROPPED, LOST_ZERO, LOST_BAD, LOST_KINDS };
+static _Atomic uint64_t losses[LOST_KINDS][RECORD_KIND_LIMIT];
+
+static uint64_t field(const unsigned char *record, size_t offset, size_t size)
+{
+	uint64_t value = 0;
+	memcpy(&value, record + offset, size); /* little-endian, as CUDA is */
+	return value;
+}
+
+/* Reads one field with its type; the row in CUPTI_FIELDS is checked against the real header. */
+#define READ(record_type, name, type)                                                              \
+	((type)field(record, CUPTI_AT_##record_type##_##name, sizeof(type)))
+
+/* False: the times are no times; counted. */
+static bool times_usable(unsigned int kind, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (begin_ns && end_ns >= begin_ns)
+		return true;
+	/* CUPTI writes zeros when the GPU's buffer for time stamps was exhausted. */
+	atomic_fetch_add_explicit(&losses[begin_ns || end_ns ? LOST_BAD : LOST_ZERO][kind], 1,
+				  memory_order_relaxed);
+	return false;
+}
+
+/* Reserves a GPU record and fills its common part; NULL: unusable or dropped. */
+static void *begin_record(struct thread *thread, unsigned int kind, size_t size,
+			  const struct gpu_part *part)
+{
+	if (!times_usable(kind, part->begin_ns, part->end_ns))
+		return NULL;
+	struct gpu_part *out = thread_reserve(thread, kind, size);
+	if (!out)
+		return NULL;
+	memset(out, 0, size);
+	*out = *part;
+	out->head = (struct record_head){ (uint16_t)kind, (uint16_t)size, 0 };
+	return out;
+}
+
+#define GPU_PART(record_type)                                                                      \
+	(struct gpu_part)                                                                          \
+	{                                                                                          \
+		.begin_ns = READ(record_type, start, uint64_t),                                    \
+		.end_ns = READ(record_type, end, uint64_t),                                        \
+		.correlation = READ(record_type, correlation, uint32_t),                           \
+		.device = READ(record_type, device, uint32_t),                                     \
+		.context = READ(record_type, context, uint32_t),                                   \
+		.stream = READ(record_type, stream, uint32_t),                                     \
+		.graph_node = READ(record_type, graph_node, uint64_t),                             \
+		.graph = READ(record_type, graph, uint32_t),                                       \
+	}
+
+static void convert_kernel(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = GPU_PART(kernel);
+	const char *name = (const char *)(uintptr_t)READ(kernel, name, uint64_t);
+	uint64_t number = name ? kernels_number_of_name(thread, name) : 0;
+	struct record_gpu_kernel *out =
+		begin_record(thread, RECORD_KIND_gpu_kernel, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->kernel = number;
+	out->grid[0] = READ(kernel, grid_x, uint32_t);
+	out->grid[1] = READ(kernel, grid_y, uint32_t);
+	out->grid[2] = READ(kernel, grid_z, uint32_t);
+	out->block[0] = READ(kernel, block_x, uint32_t);
+	out->block[1] = READ(kernel, block_y, uint32_t);
+	out->block[2] = READ(kernel, block_z, uint32_t);
+	out->shared_static_bytes = READ(kernel, shared_static, uint32_t);
+	out->shared_dynamic_bytes = READ(kernel, shared_dynamic, uint32_t);
+	out->registers = READ(kernel, registers, uint16_t);
+	thread_commit(thread);
+}
+
+static uint8_t memory_kind_of(unsigned int kind)
+{
+	static const uint8_t kinds[] = { MEMORY_UNKNOWN, MEMORY_PAGEABLE, MEMORY_PINNED,
+					 MEMORY_DEVICE,  MEMORY_ARRAY,    MEMORY_MANAGED,
+					 MEMORY_DEVICE,  MEMORY_MANAGED };
+	return kind < sizeof(kinds) ? kinds[kind] : MEMORY_UNKNOWN;
+}
+
+static uint8_t direction_of(unsigned int copy_kind)
+{
+	static const uint8_t directions[] = { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_H2D,
+					      COPY_D2H,     COPY_D2D, COPY_D2D, COPY_D2D,
+					      COPY_D2D,     COPY_H2H, COPY_PEER };
+	return copy_kind < sizeof(directions) ? directions[copy_kind] : COPY_UNKNOWN;
+}
+
+static void convert_copy(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = GPU_PART(memcpy);
+	struct record_gpu_copy *out =
+		begin_record(thread, RECORD_KIND_gpu_copy, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->size_bytes = READ(memcpy, bytes, uint64_t);
+	out->direction = direction_of(READ(memcpy, copy_kind, uint8_t));
+	out->source_kind = memory_kind_of(READ(memcpy, source_kind, uint8_t));
+	out->destination_kind = memory_kind_of(READ(memcpy, destination_kind, uint8_t));
+	out->is_async = READ(memcpy, flags, uint8_t) & 1;
+	out->peer_device = DEVICE_UNKNOWN;
+	thread_commit(thread);
+}
+
+static void convert_peer_copy(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = GPU_PART(memcpy2);
+	struct record_gpu_copy *out =
+		begin_record(thread, RECORD_KIND_gpu_copy, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->size_bytes = READ(memcpy2, bytes, uint64_t);
+	out->direction = COPY_PEER;
+	out->source_kind = memory_kind_of(READ(memcpy2, source_kind, uint8_t));
+	out->destination_kind = memory_kind_of(READ(memcpy2, destination_kind, uint8_t));
+	out->is_async = READ(memcpy2, flags, uint8_t) & 1;
+	out->peer_device = READ(memcpy2, destination_device, uint32_t);
+	thread_commit(thread);
+}
+
+static void convert_set(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = GPU_PART(memset);
+	struct record_gpu_set *out =
+		begin_record(thread, RECORD_KIND_gpu_set, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->size_bytes = READ(memset, bytes, uint64_t);
+	out->value = READ(memset, value, uint32_t);
+	out->memory_kind = memory_kind_of(READ(memset, memory_kind, uint16_t));
+	thread_commit(thread);
+}
+
+static void convert_sync(struct thread *thread, const unsigned char *record)
+{
+	static const uint32_t scopes[] = { 0, SYNC_EVENT, 4, SYNC_STREAM, SYNC_DEVICE };
+	struct gpu_part part = {
+		.begin_ns = READ(sync, start, uint64_t),
+		.end_ns = READ(sync, end, uint64_t),
+		.correlation = READ(sync, correlation, uint32_t),
+		.device = DEVICE_UNKNOWN,
+		.context = READ(sync, context, uint32_t),
+		.stream = READ(sync, stream, uint32_t),
+	};
+	uint32_t type = READ(sync, type, uint32_t);
+	struct record_gpu_sync *out =
+		begin_record(thread, RECORD_KIND_gpu_sync, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->scope = type < sizeof(scopes) / sizeof(scopes[0]) ? scopes[type] : 0;
+	thread_commit(thread);
+}
+
+void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8_t *buffer,
+			 size_t valid_size)
+{
+	void *record = NULL;
+	while (cupti->ActivityGetNextRecord(buffer, valid_size, &record) == CUPTI_OK && record) {
+		switch (field(record, 0, sizeof(uint32_t))) {
+		case CUPTI_KIND_CONCURRENT_KERNEL:
+			convert_kernel(thread, record);
+			break;
+		case CUPTI_KIND_MEMCPY:
+			convert_copy(thread, record);
+			break;
+		case CUPTI_KIND_MEMCPY2:
+			convert_peer_copy(thread, record);
+			break;
+		case CUPTI_KIND_MEMSET:
+			convert_set(thread, record);
+			break;
+		case CUPTI_KIND_SYNCHRONIZATION:
+			convert_sync(thread, record);
+			break;
+		default:
+			break; /* a kind that somebody else in this process enabled */
+		}
+	}
+}
+
+void gpu_records_count_dropped(uint64_t count)
+{
+	atomic_fetch_add_explicit(&losses[LOST_DROPPED][0], count, memory_order_relaxed);
+}
+
+void gpu_records_write_losses(struct thread *thread)
+{
+	static const uint16_t reasons[LOST_KINDS] = { LOSS_CUPTI, LOSS_ZERO_TIME, LOSS_BAD_TIME };
+	for (unsigned int loss = 0; loss < LOST_KINDS; loss++) {
+		for (unsigned int kind = 0; kind < RECORD_KIND_LIMIT; kind++) {
+			uint64_t count = atomic_exchange_explicit(&losses[loss][kind], 0,
+								  memory_order_relaxed);
+			if (!count)
+				continue;
+			struct record_loss *out =
+				thread_reserve(thread, RECORD_KIND_loss, sizeof(*out));
+			if (!out) {
+				atomic_fetch_add(&losses[loss][kind], count); /* next time */
+				continue;
+			}
+			*out = (struct record_loss){
+				.head = { RECORD_KIND_loss, sizeof(*out), 0 },
+				.ticks = ticks_now(),
+				.count = count,
+				.lost_kind = (uint16_t)kind,
+				.reason = reasons[loss],
+			};
+			thread_commit(thread);
+		}
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resolves real functions: first what comes after us in the global search order (with the node's
+ * version), then the loaded modules of the right name, which covers libraries opened RTLD_LOCAL and
+ * renamed wheels. Modules are only looked at, never loaded; one that is used is pinned, since the
+ * pointers into it are kept.
+ */
+#include "real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "self.h"
+#include "shim_log.h"
+
+#if defined(__x86_64__)
+#define DLSYM_VERSION "GLIBC_2.2.5"
+#else
+#define DLSYM_VERSION "GLIBC_2.17"
+#endif
+
+static real_dlsym_function _Atomic next_dlsym;
+
+real_dlsym_function real_dlsym_address(void)
+{
+	real_dlsym_function found = atomic_load_explicit(&next_dlsym, memory_order_acquire);
+	if (__builtin_expect(found != NULL, 1))
+		return found;
+	/* dlvsym skips the unversioned dlsym of another preload; ask glibc's for the next one. */
+	union {
+		void *object;
+		real_dlsym_function function;
+	} glibc = { dlvsym(RTLD_NEXT, "dlsym", DLSYM_VERSION) }, next;
+	next.object = glibc.function(RTLD_NEXT, "dlsym");
+	if (!next.object)
+		next = glibc;
+	atomic_store_explicit(&next_dlsym, next.function, memory_order_release);
+	return next.function;
+}
+
+void *real_dlsym(void *handle, const char *name)
+{
+	void *found = real_dlsym_address()(handle, name);
+	__asm__ volatile("" ::: "memory"); /* no tail call: the search order is ours */
+	return found;
+}
+
+static wrap_function as_function(void *object)
+{
+	union {
+		void *object;
+		wrap_function function;
+	} convert = { object };
+	return convert.function;
+}
+
+/* Whether an address belongs to a copy of gputrace, this one or another. */
+static bool is_gputrace(const void *address)
+{
+	Dl_info found, other;
+	if (self_contains(address))
+		return true;
+	const void *marker = real_dlsym(RTLD_NEXT, "gputrace_shim_instance");
+	return marker && dladdr(marker, &other) && dladdr(address, &found) &&
+	       found.dli_fbase == other.dli_fbase;
+}
+
+static void *symbol_of(void *handle, const char *name, const char *version)
+{
+	void *found = version ? dlvsym(handle, name, version) : real_dlsym(handle, name);
+	return found && is_gputrace(found) ? NULL : found;
+}
+
+struct search {
+	const struct wrap_library *library;
+	const char *name, *version;
+	void *found;
+};
+
+/* A module already loaded; the handle's count is given back at once, the module stays. */
+static void *search_module(const char *path, const char *name, const char *version)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		return NULL;
+	void *found = symbol_of(handle, name, version);
+	if (found) {
+		void *pinned = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		if (pinned)
+			dlclose(pinned);
+	}
+	dlclose(handle);
+	return found;
+}
+
+static int search_visit(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct search *search = argument;
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	const char *name = slash ? slash + 1 : info->dlpi_name;
+	(void)size;
+	if (name && !strncmp(name, search->library->module_prefix,
+			     strlen(search->library->module_prefix)))
+		search->found = search_module(info->dlpi_name, search->name, search->version);
+	return search->found != NULL;
+}
+
+static void *find(const struct wrap_library *library, unsigned int node, const char *name)
+{
+	const char *version = library->nodes ? library->nodes[node] : NULL;
+	void *found = symbol_of(RTLD_NEXT, name, version);
+	if (!found)
+		found = search_module(library->sonames[node], name, version);
+	if (!found) {
+		struct search search = { library, name, version, NULL };
+		dl_iterate_phdr(search_visit, &search);
+		found = search.found;
+	}
+	return found;
+}
+
+wrap_function real_find(const struct wrap_library *library, unsigned int node, unsigned int row)
+{
+	wrap_function _Atomic *slot = &library->real[node * library->row_count + row];
+	wrap_function known = atomic_load_explicit(slot, memory_order_acquire);
+	if (known)
+		return known;
+	int saved_errno = errno;
+	known = as_function(find(library, node, library->rows[row].name));
+	if (known)
+		atomic_store_explicit(slot, known, memory_order_release);
+	errno = saved_errno;
+	return known;
+}
+
+wrap_function real_resolve(const struct wrap_library *library, unsigned int node, unsigned int row)
+{
+	static _Atomic int warned;
+	wrap_function found = real_find(library, node, row);
+	if (found)
+		return found;
+	if (!atomic_exchange(&warned, 1))
+		SHIM_LOG(WARN, "no loaded library has %s: answering \"not supported\"",
+			 library->rows[row].name);
+	return library->not_supported;
+}
+
+wrap_function real_function(const struct wrap_library *library, unsigned int node, unsigned int row)
+{
+	wrap_function found = real_find(library, node, row);
+	return found ? found : real_resolve(library, node, row);
+}
+
+void *real_driver_symbol(const char *name)
+{
+	return find(&wrap_driver, 0, name);
+}

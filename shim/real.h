@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the genuine functions. One wrapper belongs to one real address: whoever looks up another
+ * function of the same name gets that function, unwrapped.
+ */
+#ifndef GPUTRACE_SHIM_REAL_H
+#define GPUTRACE_SHIM_REAL_H
+
+#include "wrap.h"
+
+/* Finds the function of a slot and keeps it; the library's not-supported function when no loaded
+ * library has it (not kept: a library may come later). Never NULL. */
+wrap_function real_resolve(const struct wrap_library *library, unsigned int node, unsigned int row);
+/* The same, from the table when it is known. */
+wrap_function real_function(const struct wrap_library *library, unsigned int node, unsigned int row);
+/* NULL when no loaded library has it. */
+wrap_function real_find(const struct wrap_library *library, unsigned int node, unsigned int row);
+
+/* A function of libcuda that is not wrapped, from the loaded library; NULL when there is none. */
+void *real_driver_symbol(const char *name);
+
+/* The next dlsym, which is glibc's or another preload's. Calling it as a function makes RTLD_NEXT and
+ * RTLD_DEFAULT mean our own place in the search order. */
+void *real_dlsym(void *handle, const char *name);
+typedef void *(*real_dlsym_function)(void *, const char *);
+real_dlsym_function real_dlsym_address(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session of this process: its shared memory (a memfd with a control region and rings), its
+ * collector, and the records that describe it. Opened by the first call that does GPU work.
+ */
+#ifndef GPUTRACE_SHIM_SESSION_H
+#define GPUTRACE_SHIM_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../collector/format/ring.h"
+
+/* NULL before the first session; the mapping is never removed, since threads may still write. */
+extern struct ring_control *session_control;
+extern pid_t session_pid;
+
+/* Opens the session: memory, collector, descriptions. 0 or -errno; then nothing is recorded. */
+int session_open(void);
+/* Says that recording is over and waits, bounded, until the trace file is complete. */
+void session_close(void);
+/* In a forked child: let go of the parent's memory. */
+void session_forget(void);
+
+/* A ring for one thread: claims a slot with at least data_bytes, mapped and backed by memory. */
+struct session_ring {
+	struct ring_header *header;
+	uint32_t data_bytes;
+	uint32_t slot;
+	uint64_t head;
+};
+int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed_ticks,
+		       struct session_ring *ring);
+/* Gives the slot to the collector, which drains it; `head` is where a later owner goes on. */
+void session_ring_retire(uint32_t slot, uint64_t head);
+/* Calls that no ring could take. */
+void session_count_unrecorded(void);
+
+/* Waits until everything committed so far is written: at most 20 ms, at most once a second. */
+void session_flush_wait(void);
+
+/* One fact about the session, from the calling thread's ring. */
+void session_info(const char *key, const char *value);
+/* The clocks side by side. read_gpu_ns reads the GPU's clock (0: it does not answer); may be NULL. */
+void session_clock(uint64_t (*read_gpu_ns)(void));
+
+/* Directory of the shim's own file, or "". */
+const char *session_own_directory(void);
+
+#endif

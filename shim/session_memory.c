@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared memory for rings. Nothing here may kill the traced process: the file size limit is looked
+ * at before the file grows (else SIGXFSZ), every page is allocated before it is touched (else SIGBUS
+ * when memory is short), and the descriptor is checked before use, since programs close descriptors
+ * that they do not know.
+ */
+#include "session_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session.h"
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1u
+#define MFD_ALLOW_SEALING 2u
+#endif
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS 1033
+#define F_SEAL_SEAL 1
+#define F_SEAL_SHRINK 2
+#define F_SEAL_GROW 4
+#endif
+
+#define FIRST_DESCRIPTOR 1000
+#define PAGE_LARGEST 65536u /* rings start on pages of every supported page size */
+
+static struct {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	uint64_t size_bytes;
+	_Atomic uint64_t used_bytes;
+	struct ring_header *rings[RING_SLOT_COUNT]; /* mapped, by slot; our own copies of what */
+	uint32_t ring_bytes[RING_SLOT_COUNT];       /* shared memory says, which others can write */
+	uint64_t ring_heads[RING_SLOT_COUNT];
+} memory = { .fd = -1 };
+
+/* stat functions of glibc have versions newer than the shim's floor. */
+static int describe(int fd, struct stat *out)
+{
+	return (int)syscall(SYS_fstat, fd, out);
+}
+
+static int move_up(int fd)
+{
+	for (int lowest = FIRST_DESCRIPTOR; lowest > 3; lowest /= 2) {
+		int high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+		if (high >= 0) {
+			close(fd);
+			return high;
+		}
+	}
+	return fd;
+}
+
+int session_memory_create(uint64_t memory_bytes, struct ring_control **control, int *fd)
+{
+	struct rlimit limit;
+	struct stat status;
+	uint64_t size = RING_CONTROL_BYTES + memory_bytes;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < size)
+		size = limit.rlim_cur & ~(uint64_t)(PAGE_LARGEST - 1);
+	if (size < RING_CONTROL_BYTES + PAGE_LARGEST)
+		return -EFBIG;
+	int file = (int)syscall(SYS_memfd_create, "gputrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (file < 0)
+		return -errno;
+	file = move_up(file);
+	int rc = 0;
+	void *map = MAP_FAILED;
+	if (ftruncate(file, (off_t)size) || fallocate(file, 0, 0, RING_CONTROL_BYTES) ||
+	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
+	    describe(file, &status))
+		rc = -errno;
+	if (!rc) {
+		map = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_POPULATE, file, 0);
+		if (map == MAP_FAILED)
+			rc = -errno;
+	}
+	if (rc) {
+		close(file);
+		return rc;
+	}
+	memset(memory.rings, 0, sizeof(memory.rings));
+	memset(memory.ring_bytes, 0, sizeof(memory.ring_bytes));
+	memory.fd = file;
+	memory.device = status.st_dev;
+	memory.inode = status.st_ino;
+	memory.size_bytes = size;
+	atomic_store_explicit(&memory.used_bytes, RING_CONTROL_BYTES, memory_order_relaxed);
+	*control = map;
+	*fd = file;
+	return 0;
+}
+
+void session_memory_forget(void)
+{
+	struct stat status;
+	/* The child's own copy of the descriptor, if nobody has put another file there. */
+	if (memory.fd >= 0 && !describe(memory.fd, &status) && status.st_ino == memory.inode &&
+	    status.st_dev == memory.device)
+		close(memory.fd);
+	memory.fd = -1;
+}
+
+/* Maps data_bytes more of the file; NULL when memory, budget or descriptor is gone. */
+static struct ring_header *map_ring(uint32_t data_bytes, uint64_t *offset)
+{
+	struct stat status;
+	uint64_t size = ((uint64_t)data_bytes + RING_HEADER_BYTES + PAGE_LARGEST - 1) &
+			~(uint64_t)(PAGE_LARGEST - 1);
+
+	if (memory.fd < 0 || describe(memory.fd, &status) || status.st_ino != memory.inode ||
+	    status.st_dev != memory.device)
+		return NULL;
+	*offset = atomic_fetch_add_explicit(&memory.used_bytes, size, memory_order_relaxed);
+	if (*offset + size > memory.size_bytes) {
+		atomic_fetch_sub_explicit(&memory.used_bytes, size, memory_order_relaxed);
+		return NULL;
+	}
+	/* On failure the range stays unused: another thread may already own what follows it. */
+	if (fallocate(memory.fd, 0, (off_t)*offset, (off_t)size))
+		return NULL;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory.fd,
+			 (off_t)*offset);
+	if (map == MAP_FAILED)
+		return NULL;
+	atomic_fetch_add_explicit(&session_control->memory_bytes, size, memory_order_relaxed);
+	return map;
+}
+
+static uint32_t round_up(uint32_t bytes)
+{
+	uint32_t rounded = RING_MIN_BYTES;
+	while (rounded < bytes && rounded < RING_MAX_BYTES)
+		rounded *= 2;
+	return rounded;
+}
+
+/* Takes a free slot: with a mapped ring of at least `bytes`, or with none. */
+static struct ring_slot *take_slot(bool mapped, uint32_t bytes, uint32_t *index)
+{
+	struct ring_slot *slots = ring_slots(session_control);
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
+		uint32_t expected = RING_SLOT_FREE;
+		if (atomic_load_explicit(&slots[i].state, memory_order_relaxed) != RING_SLOT_FREE)
+			continue;
+		/* Acquire pairs with the collector's release of FREE: it is done with the ring. */
+		if (!atomic_compare_exchange_strong_explicit(&slots[i].state, &expected,
+							     RING_SLOT_CLAIMED,
+							     memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		if (mapped ? memory.rings[i] && memory.ring_bytes[i] >= bytes : !memory.rings[i]) {
+			*index = i;
+			return &slots[i];
+		}
+		atomic_store_explicit(&slots[i].state, RING_SLOT_FREE, memory_order_release);
+	}
+	return NULL;
+}
+
+int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed_ticks,
+		       struct session_ring *ring)
+{
+	uint32_t bytes = round_up(data_bytes), index;
+	struct ring_slot *slot = take_slot(true, bytes, &index);
+	if (!slot) {
+		slot = take_slot(false, bytes, &index);
+		if (!slot)
+			return -ENOSPC;
+		uint64_t offset;
+		struct ring_header *header = map_ring(bytes, &offset);
+		while (!header && bytes > RING_MIN_BYTES) {
+			bytes /= 2; /* better a small ring than none */
+			header = map_ring(bytes, &offset);
+		}
+		if (!header) {
+			atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
+			return -ENOMEM;
+		}
+		memory.rings[index] = header;
+		memory.ring_bytes[index] = bytes;
+		memory.ring_heads[index] = 0;
+		slot->offset = offset;
+		slot->data_bytes = bytes;
+	}
+	slot->thread_id = thread_id;
+	slot->claimed_ticks = claimed_ticks;
+	slot->generation++;
+	ring->header = memory.rings[index];
+	ring->data_bytes = memory.ring_bytes[index];
+	ring->slot = index;
+	ring->head = memory.ring_heads[index];
+	/* Pairs with the collector's acquire load of state: the fields above are complete. */
+	atomic_store_explicit(&slot->state, RING_SLOT_LIVE, memory_order_release);
+	return 0;
+}
+
+void session_ring_retire(uint32_t index, uint64_t head)
+{
+	memory.ring_heads[index] = head;
+	atomic_store_explicit(&ring_slots(session_control)[index].state, RING_SLOT_RETIRED,
+			      memory_order_release);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small table of handles in open captures. It is full only when a program captures very many
+ * streams at once; then the rest counts as not captured.
+ */
+#include "streams.h"
+
+#include <stddef.h>
+
+#define MEMBERS 256u
+
+static struct {
+	_Atomic uintptr_t handle; /* stream or event */
+	_Atomic uintptr_t origin; /* the stream whose capture it is in */
+} members[MEMBERS];
+_Atomic uint32_t streams_open_captures;
+
+static void add(uintptr_t handle, uintptr_t origin)
+{
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		uintptr_t found = 0;
+		if (atomic_load(&members[i].handle) == handle ||
+		    atomic_compare_exchange_strong(&members[i].handle, &found, handle)) {
+			atomic_store(&members[i].origin, origin);
+			return;
+		}
+	}
+}
+
+static uintptr_t origin_of(uintptr_t handle)
+{
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		if (atomic_load_explicit(&members[i].handle, memory_order_relaxed) == handle)
+			return atomic_load_explicit(&members[i].origin, memory_order_relaxed);
+	}
+	return 0;
+}
+
+void streams_begin_capture(const void *stream)
+{
+	/* Runtime and driver both report the begin of one capture. */
+	if (!stream || origin_of((uintptr_t)stream) == (uintptr_t)stream)
+		return;
+	atomic_fetch_add(&streams_open_captures, 1);
+	add((uintptr_t)stream, (uintptr_t)stream);
+}
+
+void streams_end_capture(const void *stream)
+{
+	if (origin_of((uintptr_t)stream) != (uintptr_t)stream || !stream)
+		return;
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		if (atomic_load(&members[i].origin) == (uintptr_t)stream) {
+			atomic_store(&members[i].origin, 0);
+			atomic_store(&members[i].handle, 0);
+		}
+	}
+	atomic_fetch_sub(&streams_open_captures, 1);
+}
+
+void streams_join(const void *from, const void *to)
+{
+	uintptr_t origin = from ? origin_of((uintptr_t)from) : 0;
+	if (origin && to)
+		add((uintptr_t)to, origin);
+}
+
+bool streams_is_captured_slow(const void *stream)
+{
+	return stream && origin_of((uintptr_t)stream) != 0;
+}
+
+void streams_forget(void)
+{
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		atomic_store(&members[i].handle, 0);
+		atomic_store(&members[i].origin, 0);
+	}
+	atomic_store(&streams_open_captures, 0);
+}
