@@ -58,7 +58,8 @@ int64_t interval_length_without(const struct interval_set *one, const struct int
 	for (size_t i = 0; i < one->count; i++) {
 		while (j < two->count && two->items[j].end_ns <= one->items[i].begin_ns)
 			j++;
-		for (size_t k = j; k < two->count && two->items[k].begin_ns < one->items[i].end_ns; k++) {
+		for (size_t k = j; k < two->count && two->items[k].begin_ns < one->items[i].end_ns;
+		     k++) {
 			int64_t begin = two->items[k].begin_ns, end = two->items[k].end_ns;
 			if (begin < one->items[i].begin_ns)
 				begin = one->items[i].begin_ns;

@@ -32,8 +32,8 @@ struct reading {
 	struct recording_facts *facts;
 	struct gpu_event *events;
 	size_t count, capacity;
-	struct map launched; /* correlations of calls */
-	struct map gemms;    /* thread and call_id */
+	struct map launched;   /* correlations of calls */
+	struct map gemms;      /* thread and call_id */
 	struct map gemm_names; /* kernel -> is_gemm() */
 	struct map streams[FACTS_MAX_DEVICES];
 };
@@ -70,7 +70,9 @@ static void add_event(struct reading *r, const struct gpu_part *gpu, uint8_t kin
 		assert_non_null(r->events);
 	}
 	struct gpu_event *e = &r->events[r->count++];
-	*e = (struct gpu_event){.device = gpu->device, .correlation = gpu->correlation, .kind = kind,
+	*e = (struct gpu_event){.device = gpu->device,
+				.correlation = gpu->correlation,
+				.kind = kind,
 				.kernel = kernel};
 	e->time.begin_ns = trace_gpu_to_ns(r->trace, gpu->begin_ns);
 	e->time.end_ns = trace_gpu_to_ns(r->trace, gpu->end_ns);
@@ -253,7 +255,8 @@ static int64_t window_of(const struct interval_set *joined)
 static void settle_unions(struct device_facts *d, struct unions *u)
 {
 	struct interval_set others = {0};
-	struct interval_set *all[] = {&u->busy, &u->linked, &u->comm, &u->copy, &u->compute, &u->kernels};
+	struct interval_set *all[] = {&u->busy, &u->linked,  &u->comm,
+				      &u->copy, &u->compute, &u->kernels};
 	for (size_t i = 0; i < 6; i++)
 		interval_join(all[i]);
 	d->window_ns = window_of(&u->busy);

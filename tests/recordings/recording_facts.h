@@ -10,8 +10,8 @@
 
 #define FACTS_MAX_DEVICES 16
 #define FACTS_MAX_COPIES  32
-#define FACTS_MAX_CALLS   64
-#define FACTS_MAX_STEPS   64
+#define FACTS_MAX_CALLS	  64
+#define FACTS_MAX_STEPS	  64
 
 struct copy_facts {
 	uint8_t direction, source_kind, destination_kind;
@@ -66,6 +66,7 @@ struct recording_facts {
 /* Fails the running test when the file cannot be read. */
 void recording_facts_read(const char *path, struct recording_facts *facts);
 /* NULL when no call of that name is there. */
-const struct call_facts *recording_facts_call(const struct recording_facts *facts, const char *name);
+const struct call_facts *recording_facts_call(const struct recording_facts *facts,
+					      const char *name);
 
 #endif

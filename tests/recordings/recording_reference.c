@@ -93,8 +93,10 @@ int reference_run(const char *name, void (*test)(void **state))
 		char *path = text_format("%s/%s", folder, file);
 		/* The reference also covers recordings that are not handed out. */
 		if (!access(path, R_OK))
-			tests[count++] = (struct CMUnitTest){.name = file, .test_func = test,
-							     .initial_state = tree->u.array.values[i]};
+			tests[count++] =
+				(struct CMUnitTest){.name = file,
+						    .test_func = test,
+						    .initial_state = tree->u.array.values[i]};
 		free(path);
 	}
 	int rc = count ? _cmocka_run_group_tests(name, tests, count, NULL, NULL) : 1;
@@ -133,7 +135,8 @@ void assert_near(const char *file, const char *what, double expected, double got
 	if (allowed < slack)
 		allowed = slack;
 	if (fabs(expected - got) > allowed)
-		fail_msg("%s: %s: the reference says %.3f, the trace %.3f", file, what, expected, got);
+		fail_msg("%s: %s: the reference says %.3f, the trace %.3f", file, what, expected,
+			 got);
 }
 
 void assert_count(const char *file, const char *what, double expected, uint64_t got)

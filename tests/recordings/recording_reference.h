@@ -17,7 +17,8 @@ struct recording_facts;
 /* The folder with the recordings; NULL, with a sentence on stdout, when it is not there. */
 const char *recordings_folder(void);
 
-/* reference/<name>.json: an array with one object per recording. Fails the program if unreadable. */
+/* reference/<name>.json: an array with one object per recording. Fails the program if unreadable.
+ */
 yajl_val reference_load(const char *name);
 /* The member at a dotted path, NULL if absent. */
 yajl_val reference_member(yajl_val object, const char *name);

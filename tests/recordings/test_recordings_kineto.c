@@ -87,10 +87,12 @@ static void compare_times(const char *file, yajl_val r, const struct device_fact
 	};
 	double slack = reference_slack(r, d->kernels + d->copies + d->sets);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		assert_near(file, times[i].name, reference_number(r, times[i].name), times[i].got, slack);
+		assert_near(file, times[i].name, reference_number(r, times[i].name), times[i].got,
+			    slack);
 	if (d->comm_ns)
 		assert_near(file, "comm_overlap_pct", reference_number(r, "comm_overlap_pct"),
-			    100.0 * (double)(d->comm_ns - d->comm_alone_ns) / (double)d->comm_ns, 0.01);
+			    100.0 * (double)(d->comm_ns - d->comm_alone_ns) / (double)d->comm_ns,
+			    0.01);
 }
 
 static void compare_counts(const char *file, yajl_val r, const struct device_facts *d)
@@ -99,18 +101,16 @@ static void compare_counts(const char *file, yajl_val r, const struct device_fac
 		const char *name;
 		uint64_t got;
 	} counts[] = {
-		{"n_kernel", d->kernels},
-		{"n_memcpy", d->copies},
-		{"n_memset", d->sets},
-		{"unlinked", d->unlinked},
-		{"streams", d->streams},
-		{"gaps_gt_100us", d->gaps_100us},
-		{"gaps_gt_1ms", d->gaps_1ms},
-		{"distinct_kernels", d->distinct_kernels},
+		{"n_kernel", d->kernels},     {"n_memcpy", d->copies},
+		{"n_memset", d->sets},	      {"unlinked", d->unlinked},
+		{"streams", d->streams},      {"gaps_gt_100us", d->gaps_100us},
+		{"gaps_gt_1ms", d->gaps_1ms}, {"distinct_kernels", d->distinct_kernels},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		assert_count(file, counts[i].name, reference_number(r, counts[i].name), counts[i].got);
-	/* Durations near a limit fall on either side of it where the reference has only quarters. */
+		assert_count(file, counts[i].name, reference_number(r, counts[i].name),
+			     counts[i].got);
+	/* Durations near a limit fall on either side of it where the reference has only quarters.
+	 */
 	const struct {
 		const char *name;
 		uint64_t got;
@@ -205,11 +205,14 @@ static void recording_has_the_reference_numbers(void **state)
 	assert_near(file, "GEMM GFLOP", reference_number(gemms, "gflop"), f->gemm_flop / 1e9, 0.05);
 
 	yajl_val memory = reference_member(entry, "memory");
-	assert_count(file, "GPU memory events", reference_number(memory, "n_gpu"), f->memory_events);
+	assert_count(file, "GPU memory events", reference_number(memory, "n_gpu"),
+		     f->memory_events);
 	assert_count(file, "peak allocated", reference_number(memory, "peak_allocated"),
 		     f->peak_allocated);
-	assert_count(file, "peak reserved", reference_number(memory, "peak_reserved"), f->peak_reserved);
-	assert_count(file, "bytes allocated", reference_number(memory, "sum_alloc"), f->alloc_bytes);
+	assert_count(file, "peak reserved", reference_number(memory, "peak_reserved"),
+		     f->peak_reserved);
+	assert_count(file, "bytes allocated", reference_number(memory, "sum_alloc"),
+		     f->alloc_bytes);
 
 	yajl_val loader = reference_member(entry, "dataloader");
 	assert_count(file, "loader waits", strtod(YAJL_GET_NUMBER(loader->u.array.values[0]), NULL),

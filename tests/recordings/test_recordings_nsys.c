@@ -80,7 +80,8 @@ static void compare_device(const char *file, yajl_val r, const struct device_fac
 	for (size_t i = 0; YAJL_IS_OBJECT(gemm) && i < gemm->u.object.len; i++) {
 		if (!strcmp(gemm->u.object.keys[i], "splitK"))
 			continue;
-		kernels += strtod(YAJL_GET_NUMBER(gemm->u.object.values[i]->u.array.values[0]), NULL);
+		kernels +=
+			strtod(YAJL_GET_NUMBER(gemm->u.object.values[i]->u.array.values[0]), NULL);
 		ns += strtod(YAJL_GET_NUMBER(gemm->u.object.values[i]->u.array.values[1]), NULL);
 	}
 	assert_count(file, "GEMM kernels", kernels, d->gemm_kernels);
@@ -100,7 +101,8 @@ static void compare_calls(const char *file, yajl_val calls, const struct recordi
 		const struct call_facts *call = recording_facts_call(f, name);
 		if (!call)
 			fail_msg("%s: no call of %s in the trace", file, name);
-		assert_true(call->count >= (uint64_t)strtod(YAJL_GET_NUMBER(r->u.array.values[1]), NULL));
+		assert_true(call->count >=
+			    (uint64_t)strtod(YAJL_GET_NUMBER(r->u.array.values[1]), NULL));
 	}
 }
 
@@ -129,9 +131,10 @@ static void export_has_the_reference_numbers(void **state)
 	compare_calls(file, reference_member(entry, "api"), f);
 	yajl_val syncs = reference_member(entry, "sync_rows_ns");
 	if (YAJL_IS_ARRAY(syncs)) {
-		assert_count(file, "sync rows", strtod(YAJL_GET_NUMBER(syncs->u.array.values[0]), NULL),
-			     f->gpu_syncs);
-		assert_count(file, "sync ns", strtod(YAJL_GET_NUMBER(syncs->u.array.values[1]), NULL),
+		assert_count(file, "sync rows",
+			     strtod(YAJL_GET_NUMBER(syncs->u.array.values[0]), NULL), f->gpu_syncs);
+		assert_count(file, "sync ns",
+			     strtod(YAJL_GET_NUMBER(syncs->u.array.values[1]), NULL),
 			     (uint64_t)f->gpu_sync_ns);
 	}
 	free(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns recordings of other tools into .gtrace files: one input, one output. The format is told from
- * the content, never from the name. Everything in a recording is hostile input.
+ * Turns recordings of other tools into .gtrace files: one input, one output. The format is told
+ * from the content, never from the name. Everything in a recording is hostile input.
  */
 #ifndef GPUTRACE_IMPORT_H
 #define GPUTRACE_IMPORT_H
@@ -19,14 +19,14 @@ struct import_options {
 };
 
 struct import_report {
-	const char *format;  /* "PyTorch profiler", ... */
-	uint64_t records;    /* events written */
+	const char *format; /* "PyTorch profiler", ... */
+	uint64_t records;   /* events written */
 	uint64_t gpu_records;
-	uint64_t calls;      /* of CUDA functions */
-	uint64_t lost;       /* events that could not be kept; by reason in the file */
+	uint64_t calls; /* of CUDA functions */
+	uint64_t lost;	/* events that could not be kept; by reason in the file */
 	uint64_t lost_bad_time;
-	int rank;            /* -1 unknown */
-	bool is_cut;         /* the recording was cut short and keep_partial was set */
+	int rank;    /* -1 unknown */
+	bool is_cut; /* the recording was cut short and keep_partial was set */
 	bool is_amd;
 };
 
@@ -34,7 +34,8 @@ struct import_report {
  * Reads `path` and writes `name` in the directory `dir_fd`. The output appears under its name only
  * when it is complete; an existing file is not replaced (-EEXIST).
  */
-int import_file(const char *path, int dir_fd, const char *name, const struct import_options *options,
-		struct import_report *report, struct error *err);
+int import_file(const char *path, int dir_fd, const char *name,
+		const struct import_options *options, struct import_report *report,
+		struct error *err);
 
 #endif

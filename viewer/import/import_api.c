@@ -88,7 +88,10 @@ struct api_class import_api_classify(const char *name, size_t length)
 	length = import_api_base_length(name, length);
 	bool is_async = contains(name, length, "Async");
 	bool is_amd = starts(name, length, "hip");
-	size_t skip = starts(name, length, "cuda") ? 4 : is_amd ? 3 : starts(name, length, "cu") ? 2 : 0;
+	size_t skip = starts(name, length, "cuda") ? 4
+		      : is_amd			   ? 3
+		      : starts(name, length, "cu") ? 2
+						   : 0;
 	if (!skip)
 		return class;
 	for (size_t i = 0; i < LEN(families); i++) {
@@ -107,14 +110,18 @@ struct copy_kinds import_copy_kinds(const char *name, size_t length)
 	static const struct {
 		const char *word;
 		uint8_t value;
-	} directions[] = {
-		{"HtoD", COPY_H2D}, {"HtoA", COPY_H2D}, {"DtoH", COPY_D2H}, {"AtoH", COPY_D2H},
-		{"DtoD", COPY_D2D}, {"DtoA", COPY_D2D}, {"AtoD", COPY_D2D}, {"AtoA", COPY_D2D},
-		{"HtoH", COPY_H2H}, {"PtoP", COPY_PEER},
-	}, kinds[] = {
-		{"Pageable", MEMORY_PAGEABLE}, {"Pinned", MEMORY_PINNED}, {"Device", MEMORY_DEVICE},
-		{"Array", MEMORY_ARRAY}, {"Managed", MEMORY_MANAGED}, {"Unified", MEMORY_MANAGED},
-	};
+	} directions[] =
+		{
+			{"HtoD", COPY_H2D},  {"HtoA", COPY_H2D}, {"DtoH", COPY_D2H},
+			{"AtoH", COPY_D2H},  {"DtoD", COPY_D2D}, {"DtoA", COPY_D2D},
+			{"AtoD", COPY_D2D},  {"AtoA", COPY_D2D}, {"HtoH", COPY_H2H},
+			{"PtoP", COPY_PEER},
+		},
+	  kinds[] = {
+		  {"Pageable", MEMORY_PAGEABLE}, {"Pinned", MEMORY_PINNED},
+		  {"Device", MEMORY_DEVICE},	 {"Array", MEMORY_ARRAY},
+		  {"Managed", MEMORY_MANAGED},	 {"Unified", MEMORY_MANAGED},
+	  };
 	struct copy_kinds out = {0};
 	for (size_t i = 0; i < LEN(directions); i++) {
 		if (contains(name, length, directions[i].word))

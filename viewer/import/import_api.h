@@ -25,12 +25,12 @@ enum api_family {
 };
 
 struct api_class {
-	uint8_t family;      /* enum api_family */
-	uint8_t scope;       /* API_SYNC: enum sync_scope */
+	uint8_t family;	     /* enum api_family */
+	uint8_t scope;	     /* API_SYNC: enum sync_scope */
 	uint8_t memory_kind; /* API_ALLOC, API_FREE: enum memory_kind */
 	uint8_t direction;   /* API_COPY: enum copy_direction as far as the name says */
 	bool is_async;
-	bool is_amd;         /* a HIP function */
+	bool is_amd; /* a HIP function */
 };
 
 /* The name without its namespace; nsys appends "_v7000", which is ignored. */
@@ -39,7 +39,7 @@ struct api_class import_api_classify(const char *name, size_t length);
 size_t import_api_base_length(const char *name, size_t length);
 
 struct copy_kinds {
-	uint8_t direction; /* enum copy_direction */
+	uint8_t direction;	     /* enum copy_direction */
 	uint8_t source, destination; /* enum memory_kind */
 };
 /* "Memcpy HtoD (Pageable -> Device)". */

@@ -29,26 +29,50 @@ static bool starts(const unsigned char *data, size_t bytes, const void *with, si
 }
 
 /* Formats that are known and cannot be read, each with what to do instead. */
-static int refuse_known(const unsigned char *data, size_t bytes, const char *path, struct error *err)
+static int refuse_known(const unsigned char *data, size_t bytes, const char *path,
+			struct error *err)
 {
 	if (starts(data, bytes, "gputrace", 8) ||
 	    (bytes >= 16 && starts(data + 8, bytes - 8, "gputrace", 8)))
-		return error_set(err, -EINVAL, "is a gputrace file already: give it to `gputrace report`");
+		return error_set(err, -EINVAL,
+				 "is a gputrace file already: give it to `gputrace report`");
 	if (starts(data, bytes, "NVIDIA", 6) || starts(data, bytes, "nsys", 4) ||
 	    memmem(data, bytes, "QDSTRM", 6) || memmem(data, bytes, "nsys-rep", 8) ||
 	    (strlen(path) > 9 && !strcmp(path + strlen(path) - 9, ".nsys-rep")))
-		return error_set(err, -EINVAL,
-				 "is a raw Nsight Systems report; run `nsys export --type sqlite %s` and "
-				 "import the .sqlite file",
-				 path);
+		return error_set(
+			err, -EINVAL,
+			"is a raw Nsight Systems report; run `nsys export --type sqlite %s` and "
+			"import the .sqlite file",
+			path);
 	if (starts(data, bytes, "PK\3\4", 4))
-		return error_set(err, -EINVAL, "is a zip archive: unpack it and import what is in it");
-	if (starts(data, bytes, "\x7f" "ELF", 4))
+		return error_set(err, -EINVAL,
+				 "is a zip archive: unpack it and import what is in it");
+	if (starts(data, bytes,
+		   "\x7f"
+		   "ELF",
+		   4))
 		return error_set(err, -EINVAL, "is a program, not a recording");
 	return 0;
 }
 
-static int choose(struct import_stream *stream, const char *path, import_function *out, struct error *err)
+/* An object, or an array of objects; text in brackets is a log more often than JSON. */
+static bool looks_like_json(const unsigned char *data, size_t bytes)
+{
+	static const char space[] = " \t\r\n";
+	size_t at = starts(data, bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
+	while (at < bytes && memchr(space, data[at], 4))
+		at++;
+	if (at == bytes || data[at] == '{')
+		return at < bytes;
+	if (data[at++] != '[')
+		return false;
+	while (at < bytes && memchr(space, data[at], 4))
+		at++;
+	return at == bytes || data[at] == '{' || data[at] == ']';
+}
+
+static int choose(struct import_stream *stream, const char *path, import_function *out,
+		  struct error *err)
 {
 	const unsigned char *data;
 	ssize_t got = import_stream_peek(stream, &data, SNIFF_BYTES, err);
@@ -64,10 +88,7 @@ static int choose(struct import_stream *stream, const char *path, import_functio
 		*out = import_nsys;
 		return 0;
 	}
-	size_t at = starts(data, bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
-	while (at < bytes && strchr(" \t\r\n", data[at]))
-		at++;
-	if (at < bytes && (data[at] == '{' || data[at] == '[')) {
+	if (looks_like_json(data, bytes)) {
 		*out = import_json;
 		return 0;
 	}
@@ -107,7 +128,8 @@ static void fill_report(const struct import_sink *sink, struct import_report *re
 	report->lost_bad_time = t->lost_bad_time;
 }
 
-static void write_source(struct import_sink *sink, const char *path, const struct import_stream *stream)
+static void write_source(struct import_sink *sink, const char *path,
+			 const struct import_stream *stream)
 {
 	const char *slash = strrchr(path, '/');
 	import_sink_info(sink, "import.source", "%s", slash ? slash + 1 : path);
@@ -115,8 +137,9 @@ static void write_source(struct import_sink *sink, const char *path, const struc
 			 (unsigned long long)import_stream_file_bytes(stream));
 }
 
-int import_file(const char *path, int dir_fd, const char *name, const struct import_options *options,
-		struct import_report *report, struct error *err)
+int import_file(const char *path, int dir_fd, const char *name,
+		const struct import_options *options, struct import_report *report,
+		struct error *err)
 {
 	struct import_job job = {.path = path, .options = options, .report = report};
 	char *temporary = text_format(".%s.%ld.part", name, (long)getpid());

@@ -159,7 +159,8 @@ bool import_gemm_shape(const struct json_slice *name, const struct json_slice *d
 	if (n < 2 || n > 3 || right->dim_count != n || right->dims[n - 2] != left->dims[n - 1])
 		return false;
 	if (!to_extent(right->dims[n - 1], &out->m) || !to_extent(left->dims[n - 2], &out->n) ||
-	    !to_extent(left->dims[n - 1], &out->k) || !to_extent(n == 3 ? left->dims[0] : 1, &out->batch))
+	    !to_extent(left->dims[n - 1], &out->k) ||
+	    !to_extent(n == 3 ? left->dims[0] : 1, &out->batch))
 		return false;
 	layout_of(right, n - 2, &out->op_a, &out->lda);
 	layout_of(left, n - 2, &out->op_b, &out->ldb);

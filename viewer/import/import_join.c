@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two maps by correlation: calls that wait for their facts, and facts that wait for their call. Each
- * is bounded: beyond that a call goes on without facts, which the model finds through the correlation
- * anyway.
+ * Two maps by correlation: calls that wait for their facts, and facts that wait for their call.
+ * Each is bounded: beyond that a call goes on without facts, which the model finds through the
+ * correlation anyway.
  */
 #include "import_join.h"
 
@@ -55,7 +55,8 @@ void import_join_free(struct import_join *join)
 	free(join);
 }
 
-static void emit(struct import_join *join, struct waiting_call *call, const struct join_facts *facts)
+static void emit(struct import_join *join, struct waiting_call *call,
+		 const struct join_facts *facts)
 {
 	if (call->record.copy.call.head.kind == RECORD_KIND_set) {
 		struct record_set *set = &call->record.set;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the first 4096 events wait in memory. Their median time tells which times belong to the
- * recording: profilers have written events with a zero or a garbage time, and one of these would
- * otherwise stretch a session over decades. Everything later is judged against that median as it
- * comes. Ticks are the recording's nanoseconds plus one, so that 0 keeps its meaning of "unknown".
+ * Records of the first 4096 events wait in memory. Their median time tells which times belong to
+ * the recording: profilers have written events with a zero or a garbage time, and one of these
+ * would otherwise stretch a session over decades. Everything later is judged against that median as
+ * it comes. Ticks are the recording's nanoseconds plus one, so that 0 keeps its meaning of
+ * "unknown".
  */
 #include "import_sink.h"
 
@@ -21,9 +22,9 @@
 #include "trace_writer.h"
 #include "xmalloc.h"
 
-#define SPOOL_EVENTS   4096u
-#define MONTH_NS       (30ll * 24 * 3600 * 1000000000ll)
-#define RECORD_MAX     65528u
+#define SPOOL_EVENTS 4096u
+#define MONTH_NS     (30ll * 24 * 3600 * 1000000000ll)
+#define RECORD_MAX   65528u
 
 struct thread {
 	int64_t process, thread;
@@ -153,8 +154,8 @@ static void write_record(struct import_sink *sink, uint32_t thread, const void *
 		if (sink->failed)
 			return;
 	}
-	sink->failed = trace_writer_add(sink->writer, thread, record, head->size_bytes,
-					&sink->failure);
+	sink->failed =
+		trace_writer_add(sink->writer, thread, record, head->size_bytes, &sink->failure);
 }
 
 void import_sink_lose(struct import_sink *sink, uint16_t kind, uint16_t reason, uint64_t count)
@@ -223,8 +224,7 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Finds the middle of the held records and lets them go. */
-static void settle(struct import_sink *sink)
+void import_sink_settle(struct import_sink *sink)
 {
 	if (sink->settled)
 		return;
@@ -258,8 +258,8 @@ static void spool_record(struct import_sink *sink, uint32_t thread, const void *
 		sink->spool = xrealloc(sink->spool, sink->spool_capacity, 1);
 	}
 	if (sink->spooled_count == sink->spooled_capacity)
-		sink->spooled = array_grow(sink->spooled, &sink->spooled_capacity,
-					   sizeof(*sink->spooled));
+		sink->spooled =
+			array_grow(sink->spooled, &sink->spooled_capacity, sizeof(*sink->spooled));
 	memcpy(sink->spool + sink->spool_bytes, record, head->size_bytes);
 	sink->spooled[sink->spooled_count++] =
 		(struct spooled){thread, (uint32_t)sink->spool_bytes};
@@ -290,7 +290,7 @@ void import_sink_add(struct import_sink *sink, uint32_t thread, const void *reco
 	}
 	spool_record(sink, thread, record);
 	if (is_event && ++sink->spool_events >= SPOOL_EVENTS)
-		settle(sink);
+		import_sink_settle(sink);
 }
 
 uint64_t import_sink_name(struct import_sink *sink, uint16_t space, const char *text, size_t length)
@@ -456,7 +456,7 @@ static void write_losses(struct import_sink *sink)
 
 int import_sink_finish(struct import_sink *sink, struct error *err)
 {
-	settle(sink);
+	import_sink_settle(sink);
 	struct record_clock clock = {
 		.head = {RECORD_KIND_clock, sizeof(clock), 0},
 		.ticks = import_sink_ticks(sink->totals.first_ns),

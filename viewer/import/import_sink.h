@@ -28,7 +28,8 @@ void import_sink_free(struct import_sink *sink);
 void import_sink_set_realtime(struct import_sink *sink, int64_t realtime_minus_recording_ns);
 
 /* The number of a text in its space, written when it is new. */
-uint64_t import_sink_name(struct import_sink *sink, uint16_t space, const char *text, size_t length);
+uint64_t import_sink_name(struct import_sink *sink, uint16_t space, const char *text,
+			  size_t length);
 
 /* A thread of the recording; the same numbers give the same thread. */
 uint32_t import_sink_thread(struct import_sink *sink, int64_t process, int64_t thread);
@@ -42,9 +43,9 @@ size_t import_sink_thread_count(const struct import_sink *sink);
 uint64_t import_sink_ticks(int64_t time_ns);
 
 /*
- * Keeps a record of any kind. Thread 0 is for what no host thread did: GPU records, facts. Times that
- * are negative, end before they begin, last longer than a month or lie further than that from the
- * rest are counted as LOSS_BAD_TIME instead; GPU records without times as LOSS_ZERO_TIME.
+ * Keeps a record of any kind. Thread 0 is for what no host thread did: GPU records, facts. Times
+ * that are negative, end before they begin, last longer than a month or lie further than that from
+ * the rest are counted as LOSS_BAD_TIME instead; GPU records without times as LOSS_ZERO_TIME.
  */
 void import_sink_add(struct import_sink *sink, uint32_t thread, const void *record);
 void import_sink_info(struct import_sink *sink, const char *key, const char *format, ...)
@@ -62,6 +63,8 @@ struct import_totals {
 	uint64_t lost_bad_time, lost_zero_time, lost_import;
 	int64_t first_ns, last_ns; /* valid when records != 0 */
 };
+/* Lets go of the held records, after which the totals are complete. */
+void import_sink_settle(struct import_sink *sink);
 const struct import_totals *import_sink_totals(const struct import_sink *sink);
 
 /* Writes threads, losses, the clock record and the end; reports the first failure of all. */

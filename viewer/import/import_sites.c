@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Per thread the operators lie in an array ordered by begin (the longer first), each with its parent,
- * which a sweep with a stack finds. Profilers write operators before the calls inside them and nearly
- * in order, so the array is mostly extended at its end; where it is not, it is sorted again at the
- * next question, a bounded number of times so that hostile input cannot make it quadratic. Chains of
- * frames are interned in a tree: a node is its parent plus one frame, and a node's site is written
- * when it is first asked for.
+ * Per thread the operators lie in an array ordered by begin (the longer first), each with its
+ * parent, which a sweep with a stack finds. Profilers write operators before the calls inside them
+ * and nearly in order, so the array is mostly extended at its end; where it is not, it is sorted
+ * again at the next question, a bounded number of times so that hostile input cannot make it
+ * quadratic. Chains of frames are interned in a tree: a node is its parent plus one frame, and a
+ * node's site is written when it is first asked for.
  */
 #include "import_sites.h"
 
@@ -22,13 +22,13 @@
 #define MAX_SORTS     64u
 #define MAX_FRAMES    128u
 #define MAX_WALK      4096u
-#define NONE          UINT32_MAX
+#define NONE	      UINT32_MAX
 
 struct operator_span {
 	int64_t begin_ns, end_ns;
 	uint32_t parent; /* index, NONE outermost */
-	uint32_t frame;  /* index of the frame */
-	uint32_t node;   /* of the tree, 0 not looked up yet */
+	uint32_t frame;	 /* index of the frame */
+	uint32_t node;	 /* of the tree, 0 not looked up yet */
 	uint32_t call_id;
 };
 
@@ -127,8 +127,11 @@ void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin
 	if (t->count == t->capacity)
 		t->items = array_grow(t->items, &t->capacity, sizeof(*t->items));
 	t->items[t->count++] = (struct operator_span){
-		.begin_ns = begin_ns, .end_ns = end_ns, .parent = NONE,
-		.frame = intern_frame(sites, frame), .call_id = call_id,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.parent = NONE,
+		.frame = intern_frame(sites, frame),
+		.call_id = call_id,
 	};
 	sites->total++;
 }
@@ -233,8 +236,8 @@ static uint64_t site_of(struct import_sites *sites, uint32_t node)
 	struct tree_node *n = &sites->nodes[node - 1];
 	if (n->site)
 		return n->site;
-	_Alignas(8) char buffer[sizeof(struct record_site) +
-				(MAX_FRAMES + 1) * sizeof(struct site_frame)];
+	_Alignas(8) char
+		buffer[sizeof(struct record_site) + (MAX_FRAMES + 1) * sizeof(struct site_frame)];
 	struct record_site *record = (struct record_site *)buffer;
 	memset(record, 0, sizeof(*record));
 	uint64_t hash = 0;
@@ -245,7 +248,8 @@ static uint64_t site_of(struct import_sites *sites, uint32_t node)
 			break;
 		}
 		*frame = sites->frames[sites->nodes[at - 1].frame];
-		hash = map_mix(map_mix(hash, frame->value), (uint64_t)frame->type << 32 | frame->line);
+		hash = map_mix(map_mix(hash, frame->value),
+			       (uint64_t)frame->type << 32 | frame->line);
 	}
 	record->head.kind = RECORD_KIND_site;
 	record->head.size_bytes =
@@ -264,7 +268,8 @@ struct import_caller import_sites_find(struct import_sites *sites, uint32_t thre
 	struct thread_spans *t = &sites->threads[thread];
 	order(t);
 	uint32_t at = last_begun(t, time_ns);
-	/* Old recordings have whole microseconds: a call may begin with an operator of no length. */
+	/* Old recordings have whole microseconds: a call may begin with an operator of no length.
+	 */
 	while (at != NONE && t->items[at].end_ns <= time_ns && t->items[at].begin_ns != time_ns)
 		at = t->items[at].parent;
 	if (at == NONE)

@@ -22,10 +22,11 @@ void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin
 		      const struct site_frame *frame, uint32_t call_id);
 
 struct import_caller {
-	uint64_t site;    /* record_site.id, written to the sink; 0 none */
+	uint64_t site;	  /* record_site.id, written to the sink; 0 none */
 	uint32_t call_id; /* of the innermost enclosing GEMM; 0 none */
 };
-struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread, int64_t time_ns);
+struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread,
+				       int64_t time_ns);
 
 /* Operators that were not kept because there were too many. */
 uint64_t import_sites_dropped(const struct import_sites *sites);

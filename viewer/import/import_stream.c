@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading and unwrapping. A gzip file may hold several members and a zstd file several frames (both
- * appear when recordings are concatenated or written by parallel tools); garbage or a cut inside one
- * is an error that says where.
+ * appear when recordings are concatenated or written by parallel tools); garbage or a cut inside
+ * one is an error that says where.
  */
 #define _GNU_SOURCE /* asprintf, mkostemp */
 #include "import_stream.h"
@@ -80,8 +80,8 @@ static ssize_t read_plain(struct import_stream *s, unsigned char *data, size_t c
 
 static int cut_short(const struct import_stream *s, const char *what, struct error *err)
 {
-	return error_set(err, -EINVAL, "the %s data is cut short after %llu bytes of the file", what,
-			 (unsigned long long)s->file_offset);
+	return error_set(err, -EINVAL, "the %s data is cut short after %llu bytes of the file",
+			 what, (unsigned long long)s->file_offset);
 }
 
 static ssize_t read_gzip(struct import_stream *s, unsigned char *data, size_t capacity,
@@ -116,7 +116,8 @@ static ssize_t read_gzip(struct import_stream *s, unsigned char *data, size_t ca
 		if (rc == Z_STREAM_END)
 			s->inside = false;
 		else if (rc != Z_OK && rc != Z_BUF_ERROR)
-			return error_set(err, -EINVAL, "the gzip data is damaged near byte %llu: %s",
+			return error_set(err, -EINVAL,
+					 "the gzip data is damaged near byte %llu: %s",
 					 (unsigned long long)(s->file_offset - s->gzip.avail_in),
 					 s->gzip.msg ? s->gzip.msg : "no reason given");
 	}
@@ -140,9 +141,10 @@ static ssize_t read_zstd(struct import_stream *s, unsigned char *data, size_t ca
 		size_t left = ZSTD_decompressStream(s->zstd, &out, &in);
 		s->input_begin = in.pos;
 		if (ZSTD_isError(left))
-			return error_set(err, -EINVAL, "the zstd data is damaged near byte %llu: %s",
-					 (unsigned long long)(s->file_offset - s->input_end + in.pos),
-					 ZSTD_getErrorName(left));
+			return error_set(
+				err, -EINVAL, "the zstd data is damaged near byte %llu: %s",
+				(unsigned long long)(s->file_offset - s->input_end + in.pos),
+				ZSTD_getErrorName(left));
 		s->inside = left != 0;
 	}
 	return (ssize_t)out.pos;
@@ -299,8 +301,7 @@ ssize_t import_stream_peek(struct import_stream *s, const unsigned char **data, 
 	s->peek_end -= s->peek_begin;
 	s->peek_begin = 0;
 	while (s->peek_end < bytes) {
-		ssize_t got =
-			read_unwrapped(s, s->peek + s->peek_end, bytes - s->peek_end, err);
+		ssize_t got = read_unwrapped(s, s->peek + s->peek_end, bytes - s->peek_end, err);
 		if (got < 0)
 			return got;
 		if (got == 0)

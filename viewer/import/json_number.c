@@ -13,13 +13,13 @@
 struct decimal {
 	bool is_negative;
 	uint64_t digits; /* the first 19 significant ones */
-	int exponent;    /* value = digits * 10^exponent */
-	bool is_exact;   /* no digit was dropped */
+	int exponent;	 /* value = digits * 10^exponent */
+	bool is_exact;	 /* no digit was dropped */
 };
 
 static void add_digit(struct decimal *d, char c, bool is_fraction)
 {
-	if (d->digits > (UINT64_MAX - 9) / 10) {
+	if (d->digits > (UINT64_MAX - (uint64_t)(c - '0')) / 10) {
 		if (!is_fraction)
 			d->exponent++;
 		if (c != '0')
@@ -70,6 +70,8 @@ static bool round_decimal(const struct decimal *d, uint64_t *out)
 	uint64_t value = d->digits;
 	int exponent = d->exponent;
 
+	if (!d->is_exact && exponent >= 0)
+		return false; /* more digits than 64 bits hold */
 	for (; exponent > 0 && value; exponent--) {
 		if (value > UINT64_MAX / 10)
 			return false;
@@ -194,7 +196,8 @@ static size_t unescape_unicode(const char *at, const char *end, struct text *out
 	if (code >= 0xd800 && code < 0xdc00 && end - at >= 10 && at[4] == '\\' && at[5] == 'u') {
 		int low = read_hex4(at + 6, end);
 		if (low >= 0xdc00 && low < 0xe000) {
-			full = 0x10000 + ((uint32_t)(code - 0xd800) << 10) + (uint32_t)(low - 0xdc00);
+			full = 0x10000 + ((uint32_t)(code - 0xd800) << 10) +
+			       (uint32_t)(low - 0xdc00);
 			taken = 10;
 		}
 	}

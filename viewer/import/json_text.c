@@ -55,8 +55,8 @@ enum json_result json_string(struct json_cursor *cursor, struct json_slice *out)
 
 static bool ends_scalar(char c)
 {
-	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' ||
-	       c == ':' || c == '"' || c == '{' || c == '[';
+	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' ||
+	       c == '\t' || c == ':' || c == '"' || c == '{' || c == '[';
 }
 
 enum json_result json_scalar(struct json_cursor *cursor, struct json_slice *out)

@@ -2,9 +2,10 @@
 /*
  * Reading JSON that lies in memory and may end in the middle: every function says whether it
  * succeeded, needs more text, or found something that is not JSON. Used instead of a general SAX
- * parser because recordings in the field are not always JSON (raw control characters, NaN, Infinity,
- * unknown escapes, unescaped quotes): here one bad event is skipped and counted, and times are read
- * as exact nanoseconds, not as doubles. No state, no memory of its own, no recursion.
+ * parser because recordings in the field are not always JSON (raw control characters, NaN,
+ * Infinity, unknown escapes, unescaped quotes): here one bad event is skipped and counted, and
+ * times are read as exact nanoseconds, not as doubles. No state, no memory of its own, no
+ * recursion.
  */
 #ifndef GPUTRACE_JSON_TEXT_H
 #define GPUTRACE_JSON_TEXT_H

@@ -38,9 +38,10 @@ static bool window_more(struct window *w)
 	w->at = 0;
 	if (w->end == w->capacity) {
 		if (w->capacity >= JSON_WALK_MAX_ELEMENT) {
-			w->code = error_set(w->err, -EFBIG,
-					    "one element is longer than 64 MiB, at byte %llu of the text",
-					    (unsigned long long)w->offset);
+			w->code = error_set(
+				w->err, -EFBIG,
+				"one element is longer than 64 MiB, at byte %llu of the text",
+				(unsigned long long)w->offset);
 			return false;
 		}
 		w->capacity *= 2;
@@ -86,9 +87,8 @@ static char window_peek(struct window *w)
 }
 
 /* Runs a step until it has enough text. JSON_MORE: there is no more. */
-static enum json_result window_run(struct window *w,
-				   enum json_result (*step)(void *, struct json_cursor *),
-				   void *context)
+static enum json_result
+window_run(struct window *w, enum json_result (*step)(void *, struct json_cursor *), void *context)
 {
 	for (;;) {
 		struct json_cursor c = window_cursor(w);
@@ -228,6 +228,10 @@ int json_walk(struct import_stream *stream, const struct json_handler *handler,
 	memset(result, 0, sizeof(*result));
 	w.data = xmalloc(w.capacity + 1);
 	char c = window_peek(&w);
+	if (c == '\xef' && w.end - w.at >= 3) { /* a byte order mark */
+		w.at += 3;
+		c = window_peek(&w);
+	}
 	if (w.code) {
 		code = w.code;
 	} else if (c == '{') {

@@ -18,8 +18,8 @@ struct json_handler {
 		      struct error *err);
 	/*
 	 * One element of the events. Must take it from the cursor and act on it only when it is
-	 * complete: after JSON_MORE it is called again with more text, after JSON_BAD the element is
-	 * skipped and counted.
+	 * complete: after JSON_MORE it is called again with more text, after JSON_BAD the element
+	 * is skipped and counted.
 	 */
 	enum json_result (*event)(void *context, struct json_cursor *cursor);
 	void *context;
@@ -28,8 +28,8 @@ struct json_handler {
 struct json_walk_result {
 	uint64_t events;     /* that the handler took */
 	uint64_t bad_events; /* that could not be read and were skipped */
-	uint64_t bytes;      /* of JSON text */
-	bool is_cut;         /* the text ended before its last bracket */
+	uint64_t bytes;	     /* of JSON text */
+	bool is_cut;	     /* the text ended before its last bracket */
 	bool had_events;     /* there was an array of events */
 };
 

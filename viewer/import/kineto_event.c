@@ -11,10 +11,10 @@
 
 enum member_type {
 	TYPE_NUMBER,
-	TYPE_TIME,     /* decimal microseconds */
-	TYPE_TRIPLE,   /* [x, y, z] */
-	TYPE_TEXT,     /* any scalar */
-	TYPE_RAW,      /* any value, read later */
+	TYPE_TIME,   /* decimal microseconds */
+	TYPE_TRIPLE, /* [x, y, z] */
+	TYPE_TEXT,   /* any scalar */
+	TYPE_RAW,    /* any value, read later */
 	TYPE_PHASE,
 	TYPE_IDENTITY, /* number or text: pid, tid */
 	TYPE_ARGS
@@ -27,7 +27,10 @@ struct member {
 	uint16_t has;
 };
 
-#define MEMBER(name, field, type, has) {name, offsetof(struct kineto_event, field), type, has}
+#define MEMBER(name, field, type, has)                                                             \
+	{                                                                                          \
+		name, offsetof(struct kineto_event, field), type, has                              \
+	}
 
 static const struct member outer_members[] = {
 	MEMBER("ph", phase, TYPE_PHASE, 0),
@@ -70,7 +73,7 @@ static const struct member args_members[] = {
 	MEMBER("name", label, TYPE_TEXT, 0),
 };
 
-#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define LEN(a)	    (sizeof(a) / sizeof((a)[0]))
 #define TABLE_SLOTS 128u
 
 struct table {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event of a PyTorch (Kineto) or Chrome trace, as its text says it: all members that any version
- * since PyTorch 1.8 writes and that we use. Slices point into the walker's window.
+ * One event of a PyTorch (Kineto) or Chrome trace, as its text says it: all members that any
+ * version since PyTorch 1.8 writes and that we use. Slices point into the walker's window.
  */
 #ifndef GPUTRACE_KINETO_EVENT_H
 #define GPUTRACE_KINETO_EVENT_H
@@ -12,16 +12,16 @@ enum kineto_category {
 	KINETO_OTHER = 0,
 	KINETO_OPERATOR,   /* cpu_op, Operator */
 	KINETO_ANNOTATION, /* user_annotation */
-	KINETO_PYTHON,     /* python_function */
-	KINETO_RUNTIME,    /* cuda_runtime, cuda_driver, Runtime */
+	KINETO_PYTHON,	   /* python_function */
+	KINETO_RUNTIME,	   /* cuda_runtime, cuda_driver, Runtime */
 	KINETO_KERNEL,
 	KINETO_COPY,
 	KINETO_SET,
-	KINETO_SYNC,       /* cuda_sync */
-	KINETO_MEMORY,     /* [memory] */
+	KINETO_SYNC,   /* cuda_sync */
+	KINETO_MEMORY, /* [memory] */
 	KINETO_OVERHEAD,
 	KINETO_PROFILER_RANGE,
-	KINETO_METADATA    /* ph M */
+	KINETO_METADATA /* ph M */
 };
 
 /* Which numbers the event has. */

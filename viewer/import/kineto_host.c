@@ -108,8 +108,8 @@ static void add_call(struct kineto *k)
 	if (kind == RECORD_KIND_launch) {
 		add_launch(k, thread, &call, class.family);
 	} else if (kind == RECORD_KIND_copy) {
-		struct record_copy r = {.call = call, .direction = class.direction,
-					.peer_device = DEVICE_UNKNOWN};
+		struct record_copy r = {
+			.call = call, .direction = class.direction, .peer_device = DEVICE_UNKNOWN};
 		r.call.head.size_bytes = sizeof(r);
 		import_join_call(k->join, thread, &r);
 	} else if (kind == RECORD_KIND_set) {
@@ -200,7 +200,8 @@ static bool split_python(struct kineto *k, const struct json_slice *name, struct
 {
 	const char *end = name->at + name->length;
 	const char *close = name->at;
-	while ((close = memchr(close, ')', (size_t)(end - close))) && (end - close < 3 || close[1] != ':'))
+	while ((close = memchr(close, ')', (size_t)(end - close))) &&
+	       (end - close < 3 || close[1] != ':'))
 		close++;
 	if (!close || close[2] != ' ')
 		return false;
@@ -212,14 +213,16 @@ static bool split_python(struct kineto *k, const struct json_slice *name, struct
 	}
 	if (digit == close || digit == name->at || digit[-1] != '(')
 		return false;
-	size_t path_length = (size_t)(digit - 1 - name->at), function_length = (size_t)(end - close) - 3;
+	size_t path_length = (size_t)(digit - 1 - name->at),
+	       function_length = (size_t)(end - close) - 3;
 	struct text text;
 	text_init(&text);
 	text_add_bytes(&text, close + 3, function_length);
 	text_add_bytes(&text, "\x1f", 1);
 	text_add_bytes(&text, name->at, path_length);
 	*frame = (struct site_frame){
-		.type = FRAME_PYTHON, .line = line,
+		.type = FRAME_PYTHON,
+		.line = line,
 		.value = import_sink_name(k->sink, NAME_PYTHON, text.data, text.length)};
 	text_fini(&text);
 	return true;
@@ -254,7 +257,8 @@ static void add_memory(struct kineto *k)
 		.ticks = import_sink_ticks(e->begin_ns),
 		.site = import_sites_find(k->sites, thread, e->begin_ns).site,
 		.address = (uint64_t)e->address,
-		.size_bytes = (uint64_t)(e->bytes < 0 ? 0 - (uint64_t)e->bytes : (uint64_t)e->bytes),
+		.size_bytes =
+			(uint64_t)(e->bytes < 0 ? 0 - (uint64_t)e->bytes : (uint64_t)e->bytes),
 		.allocated_bytes = e->total_allocated > 0 ? (uint64_t)e->total_allocated : 0,
 		.reserved_bytes = e->total_reserved > 0 ? (uint64_t)e->total_reserved : 0,
 		.device = e->device_id >= 0 && e->device_id < 4096 ? (uint32_t)e->device_id

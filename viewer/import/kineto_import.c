@@ -14,7 +14,7 @@
 #include "json_walk.h"
 
 /* A time in nanoseconds that is certainly since 1970: 2001 or later. */
-#define EPOCH_NS 1000000000000000000ll
+#define EPOCH_NS	1000000000000000000ll
 #define PROGRESS_EVENTS 16384u
 
 struct json_slice kineto_text(struct kineto *k, const struct json_slice *slice)
@@ -76,8 +76,8 @@ static void metadata_event(struct kineto *k)
 	struct json_slice name = kineto_text(k, &e->label);
 	const char *open = memchr(name.at, '(', name.length);
 	if (open && name.length >= 2 && name.at[name.length - 1] == ')')
-		name = (struct json_slice){open + 1, (size_t)(name.at + name.length - open) - 2, true,
-					   false};
+		name = (struct json_slice){open + 1, (size_t)(name.at + name.length - open) - 2,
+					   true, false};
 	import_sink_name_thread(k->sink, kineto_thread(k), name.at, name.length);
 }
 
@@ -136,9 +136,11 @@ static void read_distributed(struct kineto *k, const struct json_slice *value)
 		else if (json_is(&key, "world_size") && json_to_int(&member, &number) && number > 0)
 			k->world_size = number;
 		else if (json_is(&key, "backend") && member.is_string)
-			import_sink_info(k->sink, "import.backend", "%.*s", (int)member.length, member.at);
+			import_sink_info(k->sink, "import.backend", "%.*s", (int)member.length,
+					 member.at);
 		else if (json_is(&key, "nccl_version") && member.is_string)
-			import_sink_info(k->sink, "nccl.version", "%.*s", (int)member.length, member.at);
+			import_sink_info(k->sink, "nccl.version", "%.*s", (int)member.length,
+					 member.at);
 	}
 }
 
@@ -190,9 +192,10 @@ static int on_member(void *context, const struct json_slice *key, const struct j
 static int refuse(const struct kineto *k, const struct json_walk_result *walk, struct error *err)
 {
 	if (!walk->had_events && k->has_nodes)
-		return error_set(err, -EINVAL,
-				 "is a PyTorch execution trace (operators of the host only); import the "
-				 "profiler's own trace of the same run instead");
+		return error_set(
+			err, -EINVAL,
+			"is a PyTorch execution trace (operators of the host only); import the "
+			"profiler's own trace of the same run instead");
 	if (!walk->had_events)
 		return error_set(err, -EINVAL,
 				 "is JSON, but has no \"traceEvents\": not a profiler's recording");
@@ -201,15 +204,17 @@ static int refuse(const struct kineto *k, const struct json_walk_result *walk, s
 				 (unsigned long long)walk->bad_events);
 	if (walk->events == 0)
 		return error_set(err, -EINVAL, "holds no events");
-	return error_set(err, -EINVAL,
-			 "holds %llu trace events, but none of a kind that PyTorch's profiler writes "
-			 "(kernel, gpu_memcpy, cuda_runtime, cpu_op, ...)",
-			 (unsigned long long)walk->events);
+	return error_set(
+		err, -EINVAL,
+		"holds %llu trace events, but none of a kind that PyTorch's profiler writes "
+		"(kernel, gpu_memcpy, cuda_runtime, cpu_op, ...)",
+		(unsigned long long)walk->events);
 }
 
 /* What a reader of the report must know about this recording. */
 static void write_facts(struct kineto *k, const struct json_walk_result *walk)
 {
+	import_sink_settle(k->sink);
 	const struct import_totals *t = import_sink_totals(k->sink);
 	uint64_t gpu = t->by_kind[RECORD_KIND_gpu_kernel] + t->by_kind[RECORD_KIND_gpu_copy] +
 		       t->by_kind[RECORD_KIND_gpu_set];
@@ -225,7 +230,10 @@ static void write_facts(struct kineto *k, const struct json_walk_result *walk)
 		import_sink_info(k->sink, "rank", "%lld", (long long)k->rank);
 	if (k->world_size > 0)
 		import_sink_info(k->sink, "world_size", "%lld", (long long)k->world_size);
-	import_sink_info(k->sink, "import.gpu", "%s", k->has_amd ? "amd" : gpu || calls ? "nvidia" : "none");
+	import_sink_info(k->sink, "import.gpu", "%s",
+			 k->has_amd	? "amd"
+			 : gpu || calls ? "nvidia"
+					: "none");
 	if (!gpu && k->launches)
 		import_sink_info(k->sink, "gpu.times",
 				 "absent: the recording has %llu launches and no GPU event",
@@ -261,10 +269,11 @@ int import_json(struct import_job *job, struct error *err)
 	import_sink_info(job->sink, "import.format", "pytorch-profiler");
 	int rc = json_walk(job->stream, &handler, &walk, err);
 	if (!rc && walk.is_cut && !job->options->keep_partial)
-		rc = error_set(err, -EINVAL,
-			       "is cut short: the JSON text ends after %llu bytes, inside event %llu "
-			       "(--partial keeps what is there)",
-			       (unsigned long long)walk.bytes, (unsigned long long)walk.events + 1);
+		rc = error_set(
+			err, -EINVAL,
+			"is cut short: the JSON text ends after %llu bytes, inside event %llu "
+			"(--partial keeps what is there)",
+			(unsigned long long)walk.bytes, (unsigned long long)walk.events + 1);
 	else if (!rc && !k.known_events)
 		rc = refuse(&k, &walk, err);
 	if (!rc) {

@@ -66,9 +66,9 @@ static int read_device_numbers(struct nsys *n, struct map *cuda_of_gpu)
 
 int nsys_read_devices(struct nsys *n)
 {
-	static const char *const columns[] = {"id", "name", "busLocation", "totalMemory", "clockRate",
-					      "smCount", "uuid", "computeMajor", "computeMinor",
-					      "cuDevice"};
+	static const char *const columns[] = {
+		"id",	   "name", "busLocation",  "totalMemory",  "clockRate",
+		"smCount", "uuid", "computeMajor", "computeMinor", "cuDevice"};
 	struct map cuda_of_gpu;
 	sqlite3_stmt *s;
 	map_init(&cuda_of_gpu);
@@ -130,8 +130,10 @@ int nsys_read_environment(struct nsys *n)
 		while (!rc && s && (rc = nsys_step(n, s, tables[t])) > 0) {
 			const char *name = (const char *)sqlite3_column_text(s, 0);
 			const char *value = (const char *)sqlite3_column_text(s, 1);
-			for (size_t i = 0; name && value && i < sizeof(facts) / sizeof(facts[0]); i++) {
-				if (!strcmp(facts[i].table, tables[t]) && !strcmp(facts[i].name, name))
+			for (size_t i = 0; name && value && i < sizeof(facts) / sizeof(facts[0]);
+			     i++) {
+				if (!strcmp(facts[i].table, tables[t]) &&
+				    !strcmp(facts[i].name, name))
 					import_sink_info(n->sink, facts[i].key, "%s", value);
 			}
 			rc = 0;
@@ -148,7 +150,8 @@ int nsys_read_session(struct nsys *n)
 	static const char *const start[] = {"utcEpochNs"};
 	static const char *const times[] = {"start"};
 	static const char *const processes[] = {"globalPid"};
-	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",
+	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
+					     "CUPTI_ACTIVITY_KIND_KERNEL",
 					     "CUPTI_ACTIVITY_KIND_MEMCPY", "NVTX_EVENTS"};
 	sqlite3_stmt *s;
 	int64_t first = 0, process = -1;
@@ -186,4 +189,3 @@ int nsys_read_session(struct nsys *n)
 	}
 	return rc;
 }
-

@@ -72,15 +72,19 @@ static void add_kernel(struct nsys *n, sqlite3_stmt *s)
 static uint8_t direction_of(int64_t copy_kind)
 {
 	switch (copy_kind) {
-	case 1: /* host to device */
-	case 3: /* host to array */
+	case 1:	 /* host to device */
+	case 3:	 /* host to array */
 	case 11: /* unified memory: host to device */
 		return COPY_H2D;
 	case 2:
 	case 4:
 	case 12:
 		return COPY_D2H;
-	case 5: case 6: case 7: case 8: case 13:
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+	case 13:
 		return COPY_D2D;
 	case 9:
 		return COPY_H2H;
@@ -160,12 +164,21 @@ static int read_table(struct nsys *n, const char *table, const char *const *colu
 
 int nsys_read_gpu(struct nsys *n)
 {
-	static const char *const kernel[] = {GPU_COLUMNS, "mangledName", "demangledName",
-					     "shortName", "gridX", "gridY", "gridZ", "blockX",
-					     "blockY", "blockZ", "registersPerThread",
-					     "staticSharedMemory", "dynamicSharedMemory"};
-	static const char *const copy[] = {GPU_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind",
-					   "dstDeviceId"};
+	static const char *const kernel[] = {GPU_COLUMNS,
+					     "mangledName",
+					     "demangledName",
+					     "shortName",
+					     "gridX",
+					     "gridY",
+					     "gridZ",
+					     "blockX",
+					     "blockY",
+					     "blockZ",
+					     "registersPerThread",
+					     "staticSharedMemory",
+					     "dynamicSharedMemory"};
+	static const char *const copy[] = {GPU_COLUMNS, "bytes",   "copyKind",
+					   "srcKind",	"dstKind", "dstDeviceId"};
 	static const char *const set[] = {GPU_COLUMNS, "bytes", "value", "memKind"};
 	static const char *const sync[] = {GPU_COLUMNS, "syncType"};
 
@@ -175,6 +188,7 @@ int nsys_read_gpu(struct nsys *n)
 	if (!rc)
 		rc = read_table(n, "CUPTI_ACTIVITY_KIND_MEMSET", set, LEN(set), add_set);
 	if (!rc)
-		rc = read_table(n, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", sync, LEN(sync), add_sync);
+		rc = read_table(n, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", sync, LEN(sync),
+				add_sync);
 	return rc;
 }

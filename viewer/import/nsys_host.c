@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host tables of an nsys export: NVTX ranges first, because PyTorch's emit_nvtx writes its operators
- * there, then CUDA calls, which find their operator by time; thread names; profiler overhead.
+ * Host tables of an nsys export: NVTX ranges first, because PyTorch's emit_nvtx writes its
+ * operators there, then CUDA calls, which find their operator by time; thread names; profiler
+ * overhead.
  */
 #define _GNU_SOURCE /* memmem */
 #include "nsys_import.h"
@@ -22,11 +23,18 @@ enum nvtx_event {
 	NVTX_DOMAIN = 75
 };
 
-enum { RANGE_TYPE = 2, RANGE_CATEGORY, RANGE_TEXT, RANGE_THREAD, RANGE_TEXT_ID, RANGE_DOMAIN,
-       RANGE_VALUE };
-static const char *const range_columns[] = {"start", "end", "eventType", "category", "text",
-					    "globalTid", "textId", "domainId", "uint64Value",
-					    "int64Value", "uint32Value", "int32Value"};
+enum {
+	RANGE_TYPE = 2,
+	RANGE_CATEGORY,
+	RANGE_TEXT,
+	RANGE_THREAD,
+	RANGE_TEXT_ID,
+	RANGE_DOMAIN,
+	RANGE_VALUE
+};
+static const char *const range_columns[] = {
+	"start",  "end",      "eventType",   "category",   "text",	  "globalTid",
+	"textId", "domainId", "uint64Value", "int64Value", "uint32Value", "int32Value"};
 
 static int read_domains(struct nsys *n)
 {
@@ -82,8 +90,8 @@ static struct api_class class_of(struct nsys *n, uint64_t number, const char *na
 	return class;
 }
 
-static void add_operator(struct nsys *n, uint32_t thread, int64_t begin, int64_t end, const char *text,
-			 const struct emitted *emitted)
+static void add_operator(struct nsys *n, uint32_t thread, int64_t begin, int64_t end,
+			 const char *text, const struct emitted *emitted)
 {
 	struct json_slice name = {text, emitted->name_length, true, false};
 	struct json_slice none = {"", 0, false, false};
@@ -154,7 +162,9 @@ static void add_range(struct nsys *n, sqlite3_stmt *s)
 		.name = import_sink_name(n->sink, NAME_MARK, text, length),
 		.domain = domain ? *domain : 0,
 		.value = payload_of(s),
-		.type = type == NVTX_MARK ? MARK_INSTANT : type == NVTX_PUSH_POP ? MARK_RANGE : MARK_SPAN,
+		.type = type == NVTX_MARK	? MARK_INSTANT
+			: type == NVTX_PUSH_POP ? MARK_RANGE
+						: MARK_SPAN,
 		.source = MARK_NVTX,
 		.category = (uint32_t)nsys_int(s, RANGE_CATEGORY),
 	};
@@ -297,8 +307,8 @@ static void add_call(struct nsys *n, sqlite3_stmt *s)
 
 static int read_calls(struct nsys *n)
 {
-	static const char *const columns[] = {"start", "end", "globalTid", "correlationId", "nameId",
-					      "returnValue"};
+	static const char *const columns[] = {"start",	       "end",	 "globalTid",
+					      "correlationId", "nameId", "returnValue"};
 	/* Very old exports have driver calls in a table of their own. */
 	static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
 					     "CUPTI_ACTIVITY_KIND_DRIVER"};

@@ -38,7 +38,8 @@ static int open_database(struct nsys *n)
 	struct text uri;
 	text_init(&uri);
 	make_uri(name, &uri);
-	rc = sqlite3_open_v2(text_string(&uri), &n->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	rc = sqlite3_open_v2(text_string(&uri), &n->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+			     NULL);
 	text_fini(&uri);
 	if (rc == SQLITE_OK) {
 		sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -55,9 +56,13 @@ static int open_database(struct nsys *n)
 
 static int check_tables(struct nsys *n)
 {
-	static const char *const needed[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME",
-					     "CUPTI_ACTIVITY_KIND_MEMCPY", "NVTX_EVENTS", "StringIds",
-					     "META_DATA_EXPORT", "TARGET_INFO_GPU"};
+	static const char *const needed[] = {"CUPTI_ACTIVITY_KIND_KERNEL",
+					     "CUPTI_ACTIVITY_KIND_RUNTIME",
+					     "CUPTI_ACTIVITY_KIND_MEMCPY",
+					     "NVTX_EVENTS",
+					     "StringIds",
+					     "META_DATA_EXPORT",
+					     "TARGET_INFO_GPU"};
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		int rc = nsys_has_table(n, needed[i]);
 		if (rc)
@@ -89,6 +94,7 @@ static int read_all(struct nsys *n)
 
 static void write_facts(struct nsys *n)
 {
+	import_sink_settle(n->sink);
 	const struct import_totals *t = import_sink_totals(n->sink);
 	uint64_t gpu = t->by_kind[RECORD_KIND_gpu_kernel] + t->by_kind[RECORD_KIND_gpu_copy] +
 		       t->by_kind[RECORD_KIND_gpu_set];

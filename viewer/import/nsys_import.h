@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * State of one import of an nsys SQLite export. Private to the nsys_*.c files: nsys_import.c opens
- * the database, nsys_table.c reads rows, nsys_describe.c the session, nsys_host.c and nsys_gpu.c the
- * events.
+ * the database, nsys_table.c reads rows, nsys_describe.c the session, nsys_host.c and nsys_gpu.c
+ * the events.
  */
 #ifndef GPUTRACE_NSYS_IMPORT_H
 #define GPUTRACE_NSYS_IMPORT_H
@@ -33,9 +33,9 @@ struct nsys {
 	sqlite3_stmt *string_query;
 	struct map string_maps[6];  /* by name space: StringIds.id -> our number */
 	struct map correlation_map; /* process and correlation -> our correlation, when needed */
-	struct map usage_map;       /* correlation -> index + 1 into usages */
-	struct map api_map;         /* our API number -> packed class */
-	struct map domain_map;      /* NVTX domainId -> NAME_MARK number */
+	struct map usage_map;	    /* correlation -> index + 1 into usages */
+	struct map api_map;	    /* our API number -> packed class */
+	struct map domain_map;	    /* NVTX domainId -> NAME_MARK number */
 	struct nsys_usage *usages;
 	size_t usage_count, usage_capacity;
 	struct nsys_device *devices;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of an nsys export: rows, strings, numbers. Columns come and go with nsys versions, so every
- * query names only those that are there.
+ * Tables of an nsys export: rows, strings, numbers. Columns come and go with nsys versions, so
+ * every query names only those that are there.
  */
 #include "nsys_import.h"
 
@@ -21,8 +21,9 @@ int nsys_failed(struct nsys *n, const char *doing)
 
 int nsys_has_table(struct nsys *n, const char *table)
 {
-	static const char query[] = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 "
-				    "AND sql NOT LIKE 'CREATE VIRTUAL%'";
+	static const char query[] =
+		"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 "
+		"AND sql NOT LIKE 'CREATE VIRTUAL%'";
 	sqlite3_stmt *s;
 	if (sqlite3_prepare_v2(n->db, query, -1, &s, NULL) != SQLITE_OK)
 		return nsys_failed(n, "read the list of tables");
@@ -71,7 +72,8 @@ int nsys_select(struct nsys *n, const char *table, const char *const *columns, s
 	text_init(&query);
 	text_add(&query, "SELECT ");
 	for (size_t i = 0; i < count; i++)
-		text_addf(&query, found >> i & 1 ? "%s\"%s\"" : "%sNULL", i ? ", " : "", columns[i]);
+		text_addf(&query, found >> i & 1 ? "%s\"%s\"" : "%sNULL", i ? ", " : "",
+			  columns[i]);
 	text_addf(&query, " FROM \"%s\"", table);
 	if (sqlite3_prepare_v2(n->db, text_string(&query), -1, out, NULL) != SQLITE_OK)
 		rc = nsys_failed(n, "read a table");
@@ -187,8 +189,8 @@ uint32_t nsys_ordinal(struct nsys *n, int64_t process, int64_t cuda_device)
 
 uint8_t nsys_memory_kind(int64_t kind)
 {
-	static const uint8_t kinds[] = {MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_ARRAY,
-					MEMORY_MANAGED, MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_UNKNOWN};
+	static const uint8_t kinds[] = {MEMORY_PAGEABLE, MEMORY_PINNED,	 MEMORY_DEVICE,
+					MEMORY_ARRAY,	 MEMORY_MANAGED, MEMORY_DEVICE,
+					MEMORY_MANAGED,	 MEMORY_UNKNOWN};
 	return kind >= 0 && kind < (int64_t)sizeof(kinds) ? kinds[kind] : MEMORY_UNKNOWN;
 }
-
