@@ -89,6 +89,10 @@ static void report(const struct sim_call *call, const struct copy *copy)
 		.is_async = copy->is_async,
 	};
 
+	if (copy->direction == P2P) {
+		activity.source_device = (uint32_t)copy->from.device->ordinal;
+		activity.destination_device = (uint32_t)copy->to.device->ordinal;
+	}
 	sim_activity_add(&activity);
 }
 

@@ -88,6 +88,7 @@ struct simcuda_activity {
 	uint32_t value;            /* memset */
 	int sync_type;             /* CUpti_ActivitySynchronizationType */
 	const char *name;          /* valid for the life of the process */
+	uint32_t source_device, destination_device; /* of a copy between devices (direction 10) */
 };
 struct simcuda_tool {
 	/* domain 1 driver, 2 runtime; function is the API name; site 0 enter, 1 exit. */

@@ -111,10 +111,11 @@ static void make_peer_copy(CUpti_ActivityMemcpyPtoP4 *r, const struct simcuda_ac
 	r->deviceId = a->device;
 	r->contextId = a->context;
 	r->streamId = a->stream;
-	r->srcDeviceId = a->device;
-	r->srcContextId = a->context;
-	r->dstDeviceId = a->device;
-	r->dstContextId = a->context;
+	/* The driver knows the stream's context only; that of the other device stays 0. */
+	r->srcDeviceId = a->source_device;
+	r->srcContextId = a->source_device == a->device ? a->context : 0;
+	r->dstDeviceId = a->destination_device;
+	r->dstContextId = a->destination_device == a->device ? a->context : 0;
 	r->correlationId = a->correlation;
 	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 }
