@@ -58,6 +58,9 @@ static void load(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	PFN_cuGetProcAddress_v12000 first = NULL;
+	void *old_form = NULL;
+	/* The real one asks for both forms and uses the newer. */
+	const struct wanted old = {"cuGetProcAddress", &old_form, 11030, 0};
 	const struct wanted again = {"cuGetProcAddress", (void **)&simrt_driver.GetProcAddress,
 				     12000, 0};
 
@@ -65,7 +68,7 @@ static void load(void)
 	if (!library)
 		return;
 	*(void **)&first = dlsym(library, "cuGetProcAddress_v2");
-	if (!first || find(first, &again))
+	if (!first || find(first, &old) || find(first, &again))
 		return;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (find(simrt_driver.GetProcAddress, &wanted[i]))
