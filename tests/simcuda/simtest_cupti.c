@@ -49,6 +49,17 @@ static void note(const CUpti_Activity *record)
 		s->end_ns = c->end;
 		s->bytes = c->bytes;
 		s->direction = c->copyKind;
+	} else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+		const CUpti_ActivityMemcpyPtoP4 *p = (const void *)record;
+
+		s->correlation = p->correlationId;
+		s->stream = p->streamId;
+		s->begin_ns = p->start;
+		s->end_ns = p->end;
+		s->bytes = p->bytes;
+		s->direction = p->copyKind;
+		s->source_device = p->srcDeviceId;
+		s->destination_device = p->dstDeviceId;
 	} else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
 		const CUpti_ActivityMemset4 *m = (const void *)record;
 

@@ -19,6 +19,7 @@ struct simtest_record {
 	uint32_t correlation, stream;
 	uint64_t begin_ns, end_ns, bytes;
 	int direction; /* of a copy; of a synchronization its type */
+	uint32_t source_device, destination_device; /* of a copy between devices */
 	char name[200];
 };
 struct simtest_cupti {

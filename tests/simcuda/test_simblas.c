@@ -282,6 +282,100 @@ static void cost_follows_tiles_waves_and_peak(void **state)
 	assert_true(tflops > 312 * 0.865 && tflops < 312 * 0.87);
 }
 
+/* For C the header declares no functions on halves. */
+struct half {
+	uint16_t bits;
+};
+cublasStatus_t cublasHgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+			   const struct half *, const struct half *, int, const struct half *, int,
+			   const struct half *, struct half *, int);
+cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int,
+					 int, int, const struct half *, const struct half *, int,
+					 long long, const struct half *, int, long long,
+					 const struct half *, struct half *, int, long long, int);
+cublasStatus_t cublasHgemmBatched(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+				  int, const struct half *, const struct half *const[], int,
+				  const struct half *const[], int, const struct half *,
+				  struct half *const[], int, int);
+
+#define OPS handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 64, 64
+
+static void run_every_function(void)
+{
+	const float one = 1;
+	const double real_one = 1;
+	const struct half half_one = {0x3c00};
+	const cuComplex complex_one = {1, 0};
+	const cuDoubleComplex double_complex_one = {1, 0};
+	void *m;
+
+	start();
+	m = memory;
+	cublasSgemm_v2(OPS, &one, m, 64, m, 64, &one, m, 64);
+	cublasSgemm_v2_64(OPS, &one, m, 64, m, 64, &one, m, 64);
+	cublasDgemm_v2(OPS, &real_one, m, 64, m, 64, &real_one, m, 64);
+	cublasCgemm_v2(OPS, &complex_one, m, 64, m, 64, &complex_one, m, 64);
+	cublasZgemm_v2(OPS, &double_complex_one, m, 64, m, 64, &double_complex_one, m, 64);
+	cublasHgemm(OPS, &half_one, m, 64, m, 64, &half_one, m, 64);
+	cublasSgemmEx(OPS, &one, m, CUDA_R_16F, 64, m, CUDA_R_16F, 64, &one, m, CUDA_R_32F, 64);
+	cublasGemmEx_64(OPS, &one, m, CUDA_R_32F, 64, m, CUDA_R_32F, 64, &one, m, CUDA_R_32F, 64,
+			CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+	cublasGemmBatchedEx(OPS, &one, m, CUDA_R_16BF, 64, m, CUDA_R_16BF, 64, &one, m, CUDA_R_16BF,
+			    64, 7, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+	cublasGemmStridedBatchedEx_64(OPS, &one, m, CUDA_R_16BF, 64, 4096, m, CUDA_R_16BF, 64, 4096,
+				      &one, m, CUDA_R_16BF, 64, 4096, 7, CUBLAS_COMPUTE_32F,
+				      CUBLAS_GEMM_DEFAULT);
+	cublasSgemmStridedBatched(OPS, &one, m, 64, 4096, m, 64, 4096, &one, m, 64, 4096, 7);
+	cublasDgemmStridedBatched(OPS, &real_one, m, 64, 4096, m, 64, 4096, &real_one, m, 64, 4096,
+				  7);
+	cublasHgemmStridedBatched(OPS, &half_one, m, 64, 4096, m, 64, 4096, &half_one, m, 64, 4096,
+				  7);
+	cublasSgemmBatched(OPS, &one, m, 64, m, 64, &one, m, 64, 7);
+	cublasDgemmBatched(OPS, &real_one, m, 64, m, 64, &real_one, m, 64, 7);
+	cublasHgemmBatched(OPS, &half_one, m, 64, m, 64, &half_one, m, 64, 7);
+}
+
+static void every_gemm_function_launches_what_its_type_needs(void **state)
+{
+	static const struct {
+		const char *function, *batch, *part_of_kernel;
+	} expected[] = {
+		{"cublasSgemm_v2", "1", "sgemm"},
+		{"cublasSgemm_v2_64", "1", "sgemm"},
+		{"cublasDgemm_v2", "1", "d884gemm"},
+		{"cublasCgemm_v2", "1", "cgemm"},
+		{"cublasZgemm_v2", "1", "zgemm"},
+		{"cublasHgemm", "1", "h16816gemm"},
+		{"cublasSgemmEx", "1", "s16816gemm_fp32"},
+		{"cublasGemmEx_64", "1", "sgemm"},
+		{"cublasGemmBatchedEx", "7", "bf16"},
+		{"cublasGemmStridedBatchedEx_64", "7", "bf16"},
+		{"cublasSgemmStridedBatched", "7", "sgemm"},
+		{"cublasDgemmStridedBatched", "7", "d884gemm"},
+		{"cublasHgemmStridedBatched", "7", "h16816gemm"},
+		{"cublasSgemmBatched", "7", "sgemm"},
+		{"cublasDgemmBatched", "7", "d884gemm"},
+		{"cublasHgemmBatched", "7", "h16816gemm"},
+	};
+	struct simtest_log *log;
+
+	(void)state;
+	assert_int_equal(simtest_child_run(run_every_function, NULL), 0);
+	log = simtest_log_read();
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct simtest_line *line =
+			simtest_log_find(log, "blas", expected[i].function, 0);
+
+		if (!line)
+			fail_msg("no log line of %s", expected[i].function);
+		assert_string_equal(simtest_log_field(line, 4), "0");
+		assert_string_equal(simtest_log_value(line, "m"), "64");
+		assert_string_equal(simtest_log_value(line, "batch"), expected[i].batch);
+		assert_has(launched(log, i), expected[i].part_of_kernel);
+	}
+	simtest_log_free(log);
+}
+
 static void check_handle(void)
 {
 	cublasMath_t mode;
@@ -349,6 +443,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(kernel_names_on_hopper_follow_type_and_alignment),
 		cmocka_unit_test(kernels_fit_every_architecture),
 		cmocka_unit_test(log_has_every_argument_of_every_call),
+		cmocka_unit_test(every_gemm_function_launches_what_its_type_needs),
 		cmocka_unit_test(unpadded_feed_forward_costs_what_was_published),
 		cmocka_unit_test(cost_follows_tiles_waves_and_peak),
 		cmocka_unit_test(math_mode_and_stream_reach_the_launch),

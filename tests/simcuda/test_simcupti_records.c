@@ -5,6 +5,7 @@
  */
 #include "simtest_cupti.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -277,6 +278,88 @@ static void null_buffers_come_on_demand(void **state)
 	assert_int_equal(simtest_child_run(check_null_buffers, settings), 0);
 }
 
+static void check_peer_copy(void)
+{
+	void *here = NULL, *there = NULL;
+
+	simtest_cupti_start();
+	SIMTEST_EQUAL(cudaMalloc(&here, 1 << 20), cudaSuccess);
+	SIMTEST_EQUAL(cudaSetDevice(1), cudaSuccess);
+	SIMTEST_EQUAL(cudaMalloc(&there, 1 << 20), cudaSuccess);
+	SIMTEST_EQUAL(cudaMemcpy(there, here, 1 << 20, cudaMemcpyDefault), cudaSuccess);
+	SIMTEST_EQUAL(cudaDeviceSynchronize(), cudaSuccess);
+	SIMTEST_EQUAL(cuptiActivityFlushAll(0), CUPTI_SUCCESS);
+	SIMTEST_EQUAL(simtest_cupti_count(CUPTI_ACTIVITY_KIND_MEMCPY2), 1);
+	for (size_t i = 0; i < simtest_cupti.count; i++) {
+		const struct simtest_record *record = &simtest_cupti.records[i];
+
+		if (record->kind != CUPTI_ACTIVITY_KIND_MEMCPY2)
+			continue;
+		SIMTEST_EQUAL(record->direction, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
+		SIMTEST_EQUAL(record->source_device, 0);
+		SIMTEST_EQUAL(record->destination_device, 1);
+		SIMTEST_EQUAL(record->bytes, 1 << 20);
+	}
+}
+
+static void peer_copy_names_both_devices(void **state)
+{
+	const char *const settings[] = {"SIMCUDA_GPUS=2", NULL};
+
+	(void)state;
+	assert_int_equal(simtest_child_run(check_peer_copy, settings), 0);
+}
+
+enum { THREADS = 4, SETS = 200 };
+static char *set_memory;
+
+static void *set_often(void *argument)
+{
+	cudaStream_t stream;
+
+	SIMTEST_EQUAL(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+	for (int i = 0; i < SETS; i++)
+		SIMTEST_EQUAL(cudaMemsetAsync(set_memory, i, 1000 + *(size_t *)argument, stream),
+			      cudaSuccess);
+	SIMTEST_EQUAL(cudaStreamSynchronize(stream), cudaSuccess);
+	return NULL;
+}
+
+/* Every record once, whichever thread made the work, delivered it or flushed. */
+static void check_threads(void)
+{
+	size_t sizes[THREADS], per_thread[THREADS] = {0}, dropped = 1;
+	pthread_t threads[THREADS];
+
+	SIMTEST_EQUAL(cudaMalloc((void **)&set_memory, 4096), cudaSuccess);
+	simtest_cupti_start();
+	SIMTEST_EQUAL(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION), CUPTI_SUCCESS);
+	for (size_t i = 0; i < THREADS; i++) {
+		sizes[i] = i;
+		SIMTEST_EQUAL(pthread_create(&threads[i], NULL, set_often, &sizes[i]), 0);
+	}
+	for (int i = 0; i < 50; i++)
+		SIMTEST_EQUAL(cuptiActivityFlushAll(0), CUPTI_SUCCESS);
+	for (size_t i = 0; i < THREADS; i++)
+		SIMTEST_EQUAL(pthread_join(threads[i], NULL), 0);
+	SIMTEST_EQUAL(cuptiActivityFlushAll(0), CUPTI_SUCCESS);
+	SIMTEST_EQUAL(simtest_cupti.count, THREADS * SETS);
+	for (size_t i = 0; i < simtest_cupti.count; i++) {
+		SIMTEST_CHECK(simtest_cupti.records[i].bytes - 1000 < THREADS);
+		per_thread[simtest_cupti.records[i].bytes - 1000]++;
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		SIMTEST_EQUAL(per_thread[i], SETS);
+	SIMTEST_EQUAL(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped), CUPTI_SUCCESS);
+	SIMTEST_EQUAL(dropped, 0);
+}
+
+static void many_threads_lose_no_record(void **state)
+{
+	(void)state;
+	assert_int_equal(simtest_child_run(check_threads, NULL), 0);
+}
+
 static void check_incomplete(void)
 {
 	cudaStream_t stream;
@@ -315,6 +398,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(records_without_room_are_counted),
 		cmocka_unit_test(zero_times_come_on_demand),
 		cmocka_unit_test(null_buffers_come_on_demand),
+		cmocka_unit_test(peer_copy_names_both_devices),
+		cmocka_unit_test(many_threads_lose_no_record),
 		cmocka_unit_test(only_complete_work_has_records),
 	};
 
