@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputrace report: why the job is slow.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "load_traces.h"
+#include "report_data.h"
+#include "report_html.h"
+#include "report_json.h"
+#include "report_text.h"
+#include "xmalloc.h"
+
+static const char usage[] =
+"usage: gputrace report [--json] [--html FILE] [--colour WHEN] TRACE|DIRECTORY...\n"
+"\n"
+"Says where the time of a step goes and what to change, for every process and GPU. A directory\n"
+"stands for all .gtrace files in it.\n"
+"\n"
+"  --json           print JSON (schema gputrace.report/1) instead of text\n"
+"  --html FILE      also write the report as one self-contained page\n"
+"  --colour WHEN    auto (default), always or never\n"
+"\n"
+"Exit status: 0, or 4 when a trace cannot be read.\n";
+
+struct report_options {
+	bool is_json, has_colour;
+	const char *html_path;
+};
+
+static int print_report(const struct loaded_traces *traces, const struct report_options *options)
+{
+	const struct model **models = xcalloc(traces->count, sizeof(*models));
+	struct report_data report;
+	int status = EXIT_OK;
+
+	for (size_t i = 0; i < traces->count; i++)
+		models[i] = traces->items[i].model;
+	report_data_build(models, traces->count, &report);
+	if (options->is_json) {
+		struct json *json = json_new("gputrace.report/1", false);
+
+		report_json_add(json, &report);
+		json_finish(json, stdout);
+	} else {
+		report_text_print(&report, stdout, options->has_colour);
+	}
+	if (options->html_path && report_html_write(&report, options->html_path)) {
+		fprintf(stderr, "gputrace report: Cannot write %s.\n", options->html_path);
+		status = 1;
+	} else if (options->html_path && !options->is_json) {
+		printf("\nThe page is in %s\n", options->html_path);
+	}
+	report_data_free(&report);
+	free(models);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "json", no_argument, NULL, 'j' },     { "html", required_argument, NULL, 'w' },
+		{ "colour", required_argument, NULL, 'c' }, { "color", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },     { NULL, 0, NULL, 0 },
+	};
+	struct report_options options = { false, command_has_colour(), NULL };
+	struct loaded_traces traces;
+	int option, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			options.is_json = true;
+			break;
+		case 'w':
+			options.html_path = optarg;
+			break;
+		case 'c':
+			if (optarg[0] == 'a' && optarg[1] == 'l')
+				options.has_colour = true;
+			else if (optarg[0] == 'n')
+				options.has_colour = false;
+			else if (optarg[0] != 'a')
+				return command_usage_error(argv[0], "--colour is auto, always or "
+								    "never, not \"%s\".", optarg);
+			break;
+		case 'h':
+			return command_print_help("report");
+		default:
+			return command_usage_error(argv[0], "The option \"%s\" is unknown or lacks its "
+					       "value.", argv[optind - 1]);
+		}
+	}
+	if (optind == argc)
+		return command_usage_error(argv[0], "Name at least one trace.");
+	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true, &traces);
+	if (status)
+		return status;
+	status = print_report(&traces, &options);
+	load_traces_free(&traces);
+	return status;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "where the time goes and what to change",
+	.usage = usage,
+	.run = run,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens traces and builds their models.
+ */
+#include "load_traces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "array.h"
+#include "command.h"
+#include "error.h"
+#include "printable.h"
+#include "text.h"
+#include "xmalloc.h"
+
+static void print_error(const char *command, const char *path, const struct error *err)
+{
+	struct text text;
+
+	text_init(&text);
+	text_addf(&text, "gputrace %s: ", command);
+	/* The chain names the file already when the reader opened it. */
+	if (!strstr(err->text, path)) {
+		text_add_printable(&text, path);
+		text_add(&text, ": ");
+	}
+	text_add_printable(&text, err->text);
+	fprintf(stderr, "%s\n", text_string(&text));
+	text_fini(&text);
+}
+
+static int load_file(const char *command, const char *path, bool builds_model,
+		     struct loaded_traces *out)
+{
+	struct error err = { 0, "" };
+	struct loaded_trace loaded = { NULL, NULL };
+	struct model_source source;
+
+	if (trace_open(path, &loaded.trace, &err)) {
+		print_error(command, path, &err);
+		return EXIT_UNREADABLE;
+	}
+	if (builds_model) {
+		source = model_source_of_trace(loaded.trace);
+		if (model_build(&source, &loaded.model, &err)) {
+			print_error(command, path, &err);
+			trace_close(loaded.trace);
+			return EXIT_UNREADABLE;
+		}
+	}
+	if (out->count == out->capacity)
+		out->items = array_grow(out->items, &out->capacity, sizeof(*out->items));
+	out->items[out->count++] = loaded;
+	return 0;
+}
+
+static int is_trace_name(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 7 && !strcmp(entry->d_name + length - 7, ".gtrace");
+}
+
+static int load_directory(const char *command, const char *path, bool builds_models,
+			  struct loaded_traces *out)
+{
+	struct dirent **names;
+	int count = scandir(path, &names, is_trace_name, alphasort), rc = 0;
+
+	if (count < 0) {
+		fprintf(stderr, "gputrace %s: Cannot list %s: %s\n", command, path,
+			strerror(errno));
+		return EXIT_UNREADABLE;
+	}
+	if (!count) {
+		fprintf(stderr, "gputrace %s: There is no .gtrace file in %s.\n", command, path);
+		rc = EXIT_UNREADABLE;
+	}
+	for (int i = 0; i < count; i++) {
+		char *file = text_format("%s/%s", path, names[i]->d_name);
+
+		if (!rc)
+			rc = load_file(command, file, builds_models, out);
+		free(file);
+		free(names[i]);
+	}
+	free(names);
+	return rc;
+}
+
+int load_traces(const char *command, char *const *paths, size_t count, bool builds_models,
+		struct loaded_traces *out)
+{
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < count && !rc; i++) {
+		struct stat status;
+
+		if (!stat(paths[i], &status) && S_ISDIR(status.st_mode))
+			rc = load_directory(command, paths[i], builds_models, out);
+		else
+			rc = load_file(command, paths[i], builds_models, out);
+	}
+	if (rc)
+		load_traces_free(out);
+	return rc;
+}
+
+void load_traces_free(struct loaded_traces *traces)
+{
+	for (size_t i = 0; i < traces->count; i++) {
+		model_free(traces->items[i].model);
+		trace_close(traces->items[i].trace);
+	}
+	free(traces->items);
+	memset(traces, 0, sizeof(*traces));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens the traces that a command line names: files, or directories full of them.
+ */
+#ifndef GPUTRACE_COMMANDS_LOAD_TRACES_H
+#define GPUTRACE_COMMANDS_LOAD_TRACES_H
+
+#include <stddef.h>
+
+#include "model.h"
+
+struct loaded_trace {
+	struct trace *trace;
+	struct model *model; /* NULL when only opened */
+};
+
+struct loaded_traces {
+	struct loaded_trace *items;
+	size_t count, capacity;
+};
+
+/* Opens every path; a directory stands for all *.gtrace in it, by name. 0, or EXIT_UNREADABLE after
+ * one sentence on stderr about the first that cannot be read. */
+int load_traces(const char *command, char *const *paths, size_t count, bool builds_models,
+		struct loaded_traces *out);
+void load_traces_free(struct loaded_traces *traces);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which frame of a site is the user's: the one to name in a finding.
+ *
+ * The rule, for Python: the innermost frame whose file is not a library's. A library's file lies
+ * below a site-packages or dist-packages folder, in the standard library (lib/python3.N, which holds
+ * importlib), in a source tree of torch, or is code that a library generates (<frozen importlib>,
+ * <eval_with_key>, ...). Notebook cells, <stdin> and <string> are the user's. If every frame is a
+ * library's, the innermost one is named.
+ */
+#ifndef GPUTRACE_MODEL_SITE_CHOICE_H
+#define GPUTRACE_MODEL_SITE_CHOICE_H
+
+#include "format/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether a Python file belongs to a library. */
+bool site_choice_is_library(const char *path);
+
+/* Index of the Python frame to name. name() gives the text of a NAME_PYTHON number,
+ * "function\x1f" "file", or NULL. *is_user: it is the user's. False: there is no Python frame. */
+bool site_choice_python(const struct record_site *site,
+			const char *(*name)(void *context, uint64_t number), void *context,
+			uint32_t *index, bool *is_user);
+
+/* Whether the Python frames are those of a thread that waited for this one, as backward() does. */
+bool site_choice_is_waiting(const struct record_site *site);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the rules on every device of every process and puts the figures of the report together.
+ */
+#include "report_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule.h"
+#include "site_text.h"
+#include "text.h"
+#include "xmalloc.h"
+
+/* Percentages with one decimal that add up to exactly 100.0: the largest remainders round up. */
+static void round_rows(struct device_report *report)
+{
+	int tenths[LEDGER_PART_COUNT], missing = 1000;
+	double rest[LEDGER_PART_COUNT];
+
+	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
+		double exact = report->step_ms > 0
+				       ? 1000 * report->rows[part].ms / report->step_ms
+				       : 0;
+
+		tenths[part] = (int)floor(exact);
+		rest[part] = exact - tenths[part];
+		missing -= tenths[part];
+	}
+	while (missing > 0) {
+		int largest = 0;
+
+		for (int part = 1; part < LEDGER_PART_COUNT; part++) {
+			if (rest[part] > rest[largest])
+				largest = part;
+		}
+		tenths[largest]++;
+		rest[largest] = -1;
+		missing--;
+	}
+	for (int part = 0; part < LEDGER_PART_COUNT; part++)
+		report->rows[part].percent = tenths[part] / 10.0;
+}
+
+static void fill_ledger(struct device_report *report)
+{
+	const struct device_ledger *ledger = &report->model->devices[report->device].ledger;
+	struct step_values times;
+
+	report->has_ledger = ledger->steady_count > 0 && ledger->steady.length_ns > 0;
+	report->step_ms = ledger_step_ms(ledger);
+	for (int part = 0; part < LEDGER_PART_COUNT; part++)
+		report->rows[part] = (struct ledger_row){
+			(enum ledger_part)part, ledger_part_ms(ledger, (enum ledger_part)part), 0
+		};
+	if (report->has_ledger)
+		round_rows(report);
+	for (int part = 0; part < LEDGER_COMPUTE_PARTS; part++)
+		report->busy_percent += report->rows[part].percent;
+	step_values_build(report->model, report->device, METRIC_STEP_TIME, &times);
+	report->steps_ms = step_values_summary(&times);
+	step_values_free(&times);
+}
+
+static void fill_counts(struct device_report *report)
+{
+	const struct model *model = report->model;
+	double steady = (double)model_steady_count(model);
+	struct host_stats host;
+
+	for (size_t i = 0; i < model->steps.count; i++) {
+		const struct step *step = &model->steps.items[i];
+
+		if (step->kind != STEP_STEADY)
+			continue;
+		report->launches_per_step += step->launches / steady;
+		report->copies_per_step += step->copies / steady;
+		report->syncs_per_step += step->syncs / steady;
+		report->h2d_bytes_per_step += (double)step->h2d_bytes / steady;
+		report->d2h_bytes_per_step += (double)step->d2h_bytes / steady;
+	}
+	host_stats_build(model, report->device, &host);
+	report->kernels_per_step = (double)host.kernels / steady;
+}
+
+/* Findings that draw from the same part share it: each part gives at most what it has. */
+static double combine_gains(const struct device_report *report, bool is_low)
+{
+	double left[LEDGER_PART_COUNT], sum = 0;
+
+	for (int part = 0; part < LEDGER_PART_COUNT; part++)
+		left[part] = report->rows[part].ms;
+	for (size_t i = 0; i < report->findings.count; i++) {
+		const struct finding *finding = &report->findings.items[i];
+		double wanted = is_low ? finding->gain_low_ms : finding->gain_high_ms;
+
+		for (int part = 0; part < LEDGER_PART_COUNT; part++) {
+			double taken;
+
+			if (!(finding->draws_from >> part & 1))
+				continue;
+			taken = wanted < left[part] ? wanted : left[part];
+			left[part] -= taken;
+			wanted -= taken;
+			sum += taken;
+		}
+	}
+	return sum;
+}
+
+static void fill_device(struct device_report *report, const struct run_report *run, size_t device)
+{
+	struct text text;
+
+	report->model = run->model;
+	report->device = device;
+	fill_ledger(report);
+	fill_counts(report);
+	rules_run(run->model, device, &report->findings);
+	report->combined_gain_ms = combine_gains(report, false);
+	report->lower_gain_ms = combine_gains(report, true);
+	report->sites = xcalloc(report->findings.count, sizeof(*report->sites));
+	for (size_t i = 0; i < report->findings.count; i++) {
+		text_init(&text);
+		site_text_add(&text, run->model, run->symbols, report->findings.items[i].call);
+		report->sites[i] = text_take(&text);
+	}
+}
+
+static const struct device_report *slowest_device(const struct report_data *report)
+{
+	const struct device_report *slowest = NULL;
+
+	for (size_t r = 0; r < report->run_count; r++) {
+		for (size_t d = 0; d < report->runs[r].device_count; d++) {
+			const struct device_report *device = &report->runs[r].devices[d];
+
+			if (device->has_ledger && (!slowest || device->step_ms > slowest->step_ms))
+				slowest = device;
+		}
+	}
+	return slowest;
+}
+
+static char *make_verdict(const struct report_data *report)
+{
+	const struct device_report *device = slowest_device(report);
+	const struct finding *top;
+	const struct ledger_row *waste = NULL;
+	struct text text;
+
+	text_init(&text);
+	if (!device) {
+		text_add(&text, "Nothing can be said about GPU time: there is none in this recording.");
+		return text_take(&text);
+	}
+	text_addf(&text, "%s %.2f ms, %.1f %% of it compute",
+		  device->model->steps.source == STEPS_NONE ? "The run takes" : "A step takes",
+		  device->step_ms, device->busy_percent);
+	for (int part = LEDGER_COMM; part < LEDGER_PART_COUNT; part++) {
+		if (!waste || device->rows[part].ms > waste->ms)
+			waste = &device->rows[part];
+	}
+	if (waste->percent >= 1)
+		text_addf(&text, "; %s take%s %.1f %%", ledger_part_label(waste->part),
+			  waste->part == LEDGER_COPY ? "" : "s", waste->percent);
+	text_add(&text, ". ");
+	if (!device->findings.count) {
+		text_add(&text, "No rule found anything to change.");
+		return text_take(&text);
+	}
+	top = &device->findings.items[0];
+	text_addf(&text, "First: %s (%s), up to %.2f ms of it.", top->title, top->id,
+		  top->gain_high_ms);
+	if (device->findings.count > 1)
+		text_addf(&text, " All %zu findings together: up to %.2f ms (%.1f %%).",
+			  device->findings.count, device->combined_gain_ms,
+			  100 * device->combined_gain_ms / device->step_ms);
+	return text_take(&text);
+}
+
+void report_data_build(const struct model *const *models, size_t count, struct report_data *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->runs = xcalloc(count, sizeof(*out->runs));
+	out->run_count = count;
+	for (size_t r = 0; r < count; r++) {
+		struct run_report *run = &out->runs[r];
+
+		run->model = models[r];
+		run->symbols = symbols_new(models[r]->source.trace);
+		quality_check(models[r], &run->quality);
+		run->device_count = models[r]->device_count;
+		run->devices = xcalloc(run->device_count, sizeof(*run->devices));
+		for (size_t d = 0; d < run->device_count; d++) {
+			fill_device(&run->devices[d], run, d);
+			out->is_simulated |= models[r]->devices[d].is_simulated;
+		}
+	}
+	out->verdict = make_verdict(out);
+}
+
+void report_data_free(struct report_data *report)
+{
+	for (size_t r = 0; r < report->run_count; r++) {
+		struct run_report *run = &report->runs[r];
+
+		for (size_t d = 0; d < run->device_count; d++) {
+			struct device_report *device = &run->devices[d];
+
+			for (size_t i = 0; i < device->findings.count; i++)
+				free(device->sites[i]);
+			free(device->sites);
+			finding_list_free(&device->findings);
+		}
+		free(run->devices);
+		quality_free(&run->quality);
+		symbols_free(run->symbols);
+	}
+	free(report->runs);
+	free(report->verdict);
+	memset(report, 0, sizeof(*report));
+}
+
+const char *report_step_source_key(enum step_source source)
+{
+	static const char *const keys[] = { "none", "marks", "optimizer", "period" };
+
+	return keys[source];
+}
+
+char *report_steps_text(const struct model *model)
+{
+	static const char *const how[] = {
+		"", "ranges that the program named", "groups of optimizer kernels",
+		"the period of the launch sequence",
+	};
+	const struct step_list *steps = &model->steps;
+	struct text text;
+
+	text_init(&text);
+	if (steps->source == STEPS_NONE) {
+		text_add(&text, "no steps were found; figures are of the whole run");
+		return text_take(&text);
+	}
+	text_addf(&text, "%zu steps by %s", steps->count, how[steps->source]);
+	if (steps->source != STEPS_MARKS)
+		text_addf(&text, " (%s: %.0f %% of the launches repeat)",
+			  steps->coverage >= 0.95  ? "sure"
+			  : steps->coverage >= 0.8 ? "fairly sure"
+						   : "not sure",
+			  100 * steps->coverage);
+	text_addf(&text, ", %zu steady", steps->steady_count);
+	if (steps->warm_up_count)
+		text_addf(&text, ", %zu warm-up", steps->warm_up_count);
+	if (steps->outlier_count)
+		text_addf(&text, ", %zu outlier%s", steps->outlier_count,
+			  steps->outlier_count == 1 ? "" : "s");
+	if (steps->partial_count)
+		text_addf(&text, ", %zu partial", steps->partial_count);
+	return text_take(&text);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdict first, then what is wrong with the recording, then per device the ledger as a bar table
+ * and the findings by time.
+ */
+#include "report_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "printable.h"
+
+struct page {
+	FILE *to;
+	bool has_colour;
+};
+
+#define BAR_WIDTH 40
+
+static const char *colour(const struct page *page, const char *code)
+{
+	return page->has_colour ? code : "";
+}
+
+#define BOLD(page) colour(page, "\x1b[1m")
+#define DIM(page) colour(page, "\x1b[2m")
+#define RED(page) colour(page, "\x1b[31m")
+#define YELLOW(page) colour(page, "\x1b[33m")
+#define GREEN(page) colour(page, "\x1b[32m")
+#define PLAIN(page) colour(page, "\x1b[0m")
+
+static void print_printable(const struct page *page, const char *bytes)
+{
+	struct text text;
+
+	text_init(&text);
+	text_add_printable(&text, bytes);
+	fputs(text_string(&text), page->to);
+	text_fini(&text);
+}
+
+static void print_wrapped(const struct page *page, const char *indent, const char *words)
+{
+	size_t column = strlen(indent), width = 100;
+
+	fputs(indent, page->to);
+	while (*words) {
+		size_t length = strcspn(words, " ");
+
+		if (column > strlen(indent) && column + 1 + length > width) {
+			fprintf(page->to, "\n%s", indent);
+			column = strlen(indent);
+		} else if (column > strlen(indent)) {
+			fputc(' ', page->to);
+			column++;
+		}
+		fwrite(words, 1, length, page->to);
+		column += length;
+		words += length;
+		while (*words == ' ')
+			words++;
+	}
+	fputc('\n', page->to);
+}
+
+static void print_fact(const struct page *page, const struct model *model, const char *label,
+		       const char *key)
+{
+	const char *value = model->source.info(model->source.context, key);
+
+	if (!value)
+		return;
+	fprintf(page->to, "  %-10s ", label);
+	print_printable(page, value);
+	fputc('\n', page->to);
+}
+
+static void print_head(const struct page *page, const struct run_report *run)
+{
+	const struct model *model = run->model;
+	char *steps = report_steps_text(model);
+
+	fprintf(page->to, "%s", BOLD(page));
+	print_printable(page, model->source.path);
+	fprintf(page->to, "%s\n", PLAIN(page));
+	print_fact(page, model, "command", "process.command");
+	print_fact(page, model, "host", "host.name");
+	if (model->rank >= 0)
+		fprintf(page->to, "  %-10s %lld\n", "rank", (long long)model->rank);
+	fprintf(page->to, "  %-10s %.3f s, %zu calls, %zu GPU operations\n", "recorded",
+		(double)(model->end_ns - model->begin_ns) / 1e9, model->call_count,
+		model->op_count);
+	fprintf(page->to, "  %-10s %s\n", "steps", steps);
+	free(steps);
+}
+
+static void print_quality(const struct page *page, const struct run_report *run)
+{
+	for (size_t i = 0; i < run->quality.count; i++) {
+		const struct quality_line *line = &run->quality.lines[i];
+
+		fprintf(page->to, "  %s%s %s:%s ", YELLOW(page), line->id, line->title, PLAIN(page));
+		print_printable(page, line->text);
+		fputc('\n', page->to);
+	}
+}
+
+static void print_bar(const struct page *page, double percent)
+{
+	int eighths = (int)(percent / 100 * BAR_WIDTH * 8 + 0.5);
+	static const char *const partial[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+
+	for (int i = 0; i < eighths / 8; i++)
+		fputs("█", page->to);
+	fputs(partial[eighths % 8], page->to);
+}
+
+static const char *part_colour(const struct page *page, const struct ledger_row *row)
+{
+	if (row->part < LEDGER_COMPUTE_PARTS)
+		return GREEN(page);
+	if (row->percent >= 10)
+		return RED(page);
+	return row->percent >= 1 ? YELLOW(page) : "";
+}
+
+static void print_ledger(const struct page *page, const struct device_report *device)
+{
+	double sum_ms = 0, sum_percent = 0;
+
+	fprintf(page->to, "\n  %sWhere %s goes%s (%zu of them, mean %.3f ms, median %.3f, MAD %.3f, "
+			  "p95 %.3f)\n",
+		BOLD(page), device->model->steps.source == STEPS_NONE ? "the run" : "a steady step",
+		PLAIN(page), device->model->devices[device->device].ledger.steady_count,
+		device->step_ms, device->steps_ms.median, device->steps_ms.mad,
+		device->steps_ms.p95);
+	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
+		const struct ledger_row *row = &device->rows[part];
+
+		sum_ms += row->ms;
+		sum_percent += row->percent;
+		if (row->ms <= 0)
+			continue;
+		fprintf(page->to, "  %-34s %10.3f ms %6.1f %%  %s", ledger_part_label(row->part),
+			row->ms, row->percent, part_colour(page, row));
+		print_bar(page, row->percent);
+		fprintf(page->to, "%s\n", PLAIN(page));
+	}
+	fprintf(page->to, "  %-34s %10.3f ms %6.1f %%\n", "total", sum_ms, sum_percent);
+}
+
+static void print_counts(const struct page *page, const struct device_report *device)
+{
+	const struct memory_usage *memory = &device->model->devices[device->device].memory;
+	const char *per = device->model->steps.source == STEPS_NONE ? "per run" : "per step";
+
+	fprintf(page->to, "  %s%s: %.4g launches, %.4g kernels, %.4g copies (%.2f MiB to the GPU, %.2f "
+			  "MiB back), %.4g waits; peak memory %.1f MiB%s\n",
+		DIM(page), per, device->launches_per_step, device->kernels_per_step,
+		device->copies_per_step, device->h2d_bytes_per_step / 1048576,
+		device->d2h_bytes_per_step / 1048576, device->syncs_per_step,
+		(double)memory->peak_bytes / 1048576, PLAIN(page));
+}
+
+static void print_finding(const struct page *page, const struct device_report *device,
+			  size_t index)
+{
+	static const char *const words[] = { "info", "low", "medium", "high" };
+	const struct finding *finding = &device->findings.items[index];
+	const char *tint = finding->severity == SEVERITY_HIGH     ? RED(page)
+			   : finding->severity == SEVERITY_MEDIUM ? YELLOW(page)
+								  : "";
+	struct text text;
+
+	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f "
+			  "ms (%.1f to %.1f %%)\n",
+		tint, index + 1, finding->id, finding->title, PLAIN(page), words[finding->severity],
+		finding->cost_ms, 100 * finding->cost_ms / device->step_ms, finding->gain_low_ms,
+		finding->gain_high_ms, 100 * finding->gain_low_ms / device->step_ms,
+		100 * finding->gain_high_ms / device->step_ms);
+	fprintf(page->to, "     at %s%s%s\n", BOLD(page), device->sites[index], PLAIN(page));
+	text_init(&text);
+	text_add_printable(&text, finding->summary);
+	print_wrapped(page, "     ", text_string(&text));
+	text_clear(&text);
+	text_add(&text, "-> ");
+	text_add_printable(&text, finding->fix);
+	print_wrapped(page, "     ", text_string(&text));
+	text_fini(&text);
+}
+
+static void print_findings(const struct page *page, const struct device_report *device)
+{
+	const struct finding_list *list = &device->findings;
+	size_t silent = 0;
+
+	if (list->count)
+		fprintf(page->to, "\n  %sFindings%s, by what they can gain per %s; together up to %.2f to "
+				  "%.2f ms\n",
+			BOLD(page), PLAIN(page),
+			device->model->steps.source == STEPS_NONE ? "run" : "step",
+			device->lower_gain_ms, device->combined_gain_ms);
+	for (size_t i = 0; i < list->count; i++)
+		print_finding(page, device, i);
+	fputc('\n', page->to);
+	for (size_t i = 0; i < list->judgement_count; i++) {
+		const struct judgement *judgement = &list->judgements[i];
+
+		silent += judgement->status == JUDGED_SILENT;
+		if (judgement->status == NOT_JUDGED)
+			fprintf(page->to, "  %s%s not judged:%s %s\n", YELLOW(page), judgement->id,
+				PLAIN(page), judgement->reason);
+	}
+	if (silent)
+		fprintf(page->to, "  %sLooked at, nothing to report:%s\n", DIM(page), PLAIN(page));
+	for (size_t i = 0; i < list->judgement_count; i++) {
+		if (list->judgements[i].status == JUDGED_SILENT)
+			fprintf(page->to, "  %s  %s %s%s\n", DIM(page), list->judgements[i].id,
+				list->judgements[i].reason, PLAIN(page));
+	}
+}
+
+static void print_device(const struct page *page, const struct device_report *device)
+{
+	const struct model_device *of = &device->model->devices[device->device];
+
+	fprintf(page->to, "\n  %sGPU %u: ", BOLD(page), of->ordinal);
+	print_printable(page, of->name);
+	fprintf(page->to, "%s", PLAIN(page));
+	if (of->record && of->record->link_gen)
+		fprintf(page->to, ", PCIe gen %u x%u", of->record->link_gen,
+			of->record->link_width);
+	if (of->is_simulated)
+		fprintf(page->to, " %s[simulated: every time is modelled]%s", YELLOW(page),
+			PLAIN(page));
+	fputc('\n', page->to);
+	if (device->has_ledger)
+		print_ledger(page, device);
+	else
+		fprintf(page->to, "\n  No GPU times in steady steps: no ledger.\n");
+	print_counts(page, device);
+	print_findings(page, device);
+}
+
+void report_text_print(const struct report_data *report, FILE *to, bool has_colour)
+{
+	struct page page = { to, has_colour };
+
+	if (report->is_simulated)
+		fprintf(to, "%s[simulated]%s ", YELLOW(&page), PLAIN(&page));
+	fprintf(to, "%s%s%s\n\n", BOLD(&page), report->verdict, PLAIN(&page));
+	for (size_t r = 0; r < report->run_count; r++) {
+		const struct run_report *run = &report->runs[r];
+
+		if (r)
+			fputc('\n', to);
+		print_head(&page, run);
+		print_quality(&page, run);
+		for (size_t d = 0; d < run->device_count; d++)
+			print_device(&page, &run->devices[d]);
+	}
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the frame that tells most: the innermost Python frame outside of the framework; else the
+ * innermost native frame outside of CUDA's libraries and the framework's.
+ */
+#include "site_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "array_len.h"
+#include "printable.h"
+
+/* Frames in these say how a library works, not where it was called. */
+static bool is_library_path(const char *path)
+{
+	static const char *const parts[] = {
+		"libcuda", "libcublas", "libnccl", "libcudnn", "libgputrace", "libtorch", "libc10",
+		"libpython", "libcusolver", "libcusparse", "libcufft", "libnvidia",
+		"site-packages/torch/", "dist-packages/torch/", "/libc.so", "libstdc++",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (strstr(path, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A Python name is "function\x1f/path/file.py". */
+static void add_python(struct text *text, const char *name, uint32_t line)
+{
+	const char *separator = strchr(name, '\x1f');
+	char function[256];
+
+	if (!separator) {
+		text_add_printable(text, name);
+		return;
+	}
+	snprintf(function, sizeof(function), "%.*s", (int)(separator - name), name);
+	text_add_printable(text, separator + 1);
+	if (line)
+		text_addf(text, ":%u", line);
+	text_add(text, " in ");
+	text_add_printable(text, function);
+}
+
+static bool add_python_frame(struct text *text, const struct model *model,
+			     const struct record_site *site)
+{
+	const char *fallback = NULL;
+	uint32_t fallback_line = 0;
+
+	for (uint32_t i = 0; i < site->frame_count; i++) {
+		const struct site_frame *frame = &site->frames[i];
+		const char *name;
+
+		if (frame->type != FRAME_PYTHON)
+			continue;
+		name = model->source.name(model->source.context, NAME_PYTHON, frame->value);
+		if (!name)
+			continue;
+		if (!is_library_path(name)) {
+			add_python(text, name, frame->line);
+			return true;
+		}
+		if (!fallback) {
+			fallback = name;
+			fallback_line = frame->line;
+		}
+	}
+	if (fallback)
+		add_python(text, fallback, fallback_line);
+	return fallback != NULL;
+}
+
+static bool add_native_frame(struct text *text, struct symbols *symbols,
+			     const struct record_site *site)
+{
+	struct symbol best = { NULL, 0, NULL, NULL, 0 }, symbol;
+
+	for (uint32_t i = 0; symbols && i < site->frame_count; i++) {
+		if (site->frames[i].type != FRAME_NATIVE ||
+		    !symbols_find(symbols, site->frames[i].value, &symbol))
+			continue;
+		if (!best.module)
+			best = symbol;
+		if (!is_library_path(symbol.module)) {
+			best = symbol;
+			break;
+		}
+	}
+	if (!best.module)
+		return false;
+	if (best.file) {
+		text_add_printable(text, best.file);
+		text_addf(text, ":%d", best.line);
+	} else {
+		text_add_printable(text, base_name(best.module));
+		text_addf(text, "+0x%llx", (unsigned long long)best.offset);
+	}
+	if (best.function) {
+		text_add(text, " in ");
+		text_add_printable(text, best.function);
+	}
+	return true;
+}
+
+static bool add_operator_frame(struct text *text, const struct model *model,
+			       const struct record_site *site)
+{
+	for (uint32_t i = 0; i < site->frame_count; i++) {
+		const char *name;
+
+		if (site->frames[i].type != FRAME_OPERATOR)
+			continue;
+		name = model->source.name(model->source.context, NAME_CLASS, site->frames[i].value);
+		if (!name)
+			continue;
+		text_add_printable(text, name);
+		return true;
+	}
+	return false;
+}
+
+void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
+			  const struct record_site *site)
+{
+	if (!site || (!add_python_frame(text, model, site) &&
+		      !add_operator_frame(text, model, site) &&
+		      !add_native_frame(text, symbols, site)))
+		text_add(text, "unknown place");
+}
+
+void site_text_add(struct text *text, const struct model *model, struct symbols *symbols,
+		   uint32_t call)
+{
+	uint32_t site;
+
+	if (call == MODEL_NONE) {
+		text_add(text, "unknown");
+		return;
+	}
+	site = model_call_site(model, call);
+	if (site && model->sites[site].record) {
+		site_text_add_frames(text, model, symbols, model->sites[site].record);
+		text_add(text, " (");
+		text_add_printable(text, model_api_name(model, call));
+		text_add(text, ")");
+	} else {
+		text_add_printable(text, model_api_name(model, call));
+	}
+}
