@@ -94,20 +94,44 @@ static void add_reshaped(struct change_list *list, const struct profile_entry *g
 			       came->ms_per_step));
 }
 
+/* ", 1.234 -> 2.345 ms per step"; waits have no time of their own. */
+static void add_times(struct text *text, const struct profile_entry *before,
+		      const struct profile_entry *after)
+{
+	if (after->kind == PROFILE_WAIT)
+		return;
+	text_addf(text, ", %.3f -> %.3f ms per step", before->ms_per_step, after->ms_per_step);
+}
+
+static char *describe_one(const char *what, const struct profile_entry *entry)
+{
+	struct text text;
+
+	text_init(&text);
+	text_addf(&text, "%s: %s, %.4g per step", what, entry->key, entry->per_step);
+	if (entry->kind != PROFILE_WAIT)
+		text_addf(&text, ", %.3f ms per step", entry->ms_per_step);
+	return text_take(&text);
+}
+
 static void compare_entry(struct change_list *list, const struct profile_entry *before,
 			  const struct profile_entry *after)
 {
 	double ms = after->ms_per_step - before->ms_per_step;
+	struct text text;
 
-	if (!is_same_count(before->per_step, after->per_step))
+	text_init(&text);
+	if (!is_same_count(before->per_step, after->per_step)) {
+		text_addf(&text, "%s: %.4g -> %.4g per step", after->key, before->per_step,
+			  after->per_step);
+		add_times(&text, before, after);
 		add_change(list, ms, fabs(ms) + fabs(after->per_step - before->per_step) * 1e-3,
-			   text_format("%s: %.4g -> %.4g per step, %.3f -> %.3f ms per step",
-				       after->key, before->per_step, after->per_step,
-				       before->ms_per_step, after->ms_per_step));
-	else if (fabs(ms) > TIME_CHANGED * before->ms_per_step && fabs(ms) > 1e-3)
+			   text_take(&text));
+	} else if (fabs(ms) > TIME_CHANGED * before->ms_per_step && fabs(ms) > 1e-3) {
 		add_change(list, ms, fabs(ms),
 			   text_format("%s: %.3f -> %.3f ms per step (%.4g per step)", after->key,
 				       before->ms_per_step, after->ms_per_step, after->per_step));
+	}
 }
 
 static int compare_changes(const void *left, const void *right)
@@ -143,8 +167,7 @@ size_t profile_compare(const struct profile *baseline, const struct profile *cur
 		} else {
 			add_change(&list, after->ms_per_step,
 				   after->ms_per_step + after->per_step * 1e-3,
-				   text_format("new: %s, %.4g per step, %.3f ms per step", after->key,
-					       after->per_step, after->ms_per_step));
+				   describe_one("new", after));
 		}
 	}
 	for (size_t i = 0; i < baseline->count; i++) {
@@ -154,8 +177,7 @@ size_t profile_compare(const struct profile *baseline, const struct profile *cur
 			continue;
 		add_change(&list, -before->ms_per_step,
 			   before->ms_per_step + before->per_step * 1e-3,
-			   text_format("gone: %s, %.4g per step, %.3f ms per step", before->key,
-				       before->per_step, before->ms_per_step));
+			   describe_one("gone", before));
 	}
 	if (list.count)
 		qsort(list.items, list.count, sizeof(*list.items), compare_changes);

@@ -177,11 +177,10 @@ static double modelled_ns(const struct rule_context *context, const struct gemm_
 
 /* What padding this shape would gain over the steady steps, as a range. */
 static void estimate(const struct rule_context *context, const struct survey *survey,
-		     uint32_t index, struct cause *cause)
+		     uint32_t index, const struct gemm_alignment *alignment, struct cause *cause)
 {
 	const struct gemm_shape *shape = &context->model->gemms[index];
 	const struct shape_use *use = &survey->uses[index];
-	const struct gemm_alignment *alignment = &cause->alignment;
 	bool is_odd = alignment->aligned_bytes <= alignment->element_bytes;
 	double busy = (double)use->busy_ns;
 	double low = busy * (is_odd ? ODD_LOW : EVEN_LOW);
@@ -245,11 +244,12 @@ static struct cause *find_causes(const struct rule_context *context, const struc
 		if (use->busy_ns > cause->shape_ns) {
 			cause->shape_ns = use->busy_ns;
 			cause->shape = i;
+			cause->alignment = alignment; /* the finding speaks of this one */
 		}
 		cause->busy_ns += use->busy_ns;
 		cause->products += use->products;
 		cause->shapes++;
-		estimate(context, survey, i, cause);
+		estimate(context, survey, i, &alignment, cause);
 	}
 	return causes;
 }
