@@ -45,7 +45,7 @@ pid_t session_start_collector(const struct session_fixture *session, const char 
 /* Waits until the state is `wanted`; false after ten seconds. */
 bool session_wait_state(const struct session_fixture *session, uint32_t wanted);
 
-/* A new empty directory under TMPDIR; the text is static. */
+/* A new empty directory under TMPDIR, /dev/shm or /tmp; the text is static. */
 const char *session_make_dir(void);
 /* Path of the only trace file in the directory, "" when there is not exactly one. */
 void session_find_trace(const char *dir, char *path, size_t size);
