@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds the native unwinder: libunwind from the distribution's source package plus unwind_glue.c,
-# as one relocatable object that exports the names of unwind_glue.h and hides all others.
+# as an archive of one object that exports the names of unwind_glue.h and hides all others.
 #
 # usage: build_libunwind.sh SOURCE_DIR WORK_DIR
-# environment: CC, LD, OBJCOPY, HOST (for a cross build), LIBUNWIND_TARBALL (instead of a download)
-# Output: WORK_DIR/unwind_engine.o. Everything that is downloaded stays in WORK_DIR; nothing of the
+# environment: CC, LD, AR, OBJCOPY, HOST (for a cross build), LIBUNWIND_TARBALL (instead of a download)
+# Output: WORK_DIR/libunwind_engine.a. Everything that is downloaded stays in WORK_DIR; nothing of the
 # system is changed and no privileges are needed.
 set -eu
 
@@ -13,6 +13,7 @@ here=$1
 work=$2
 cc=${CC:-cc}
 ld=${LD:-ld}
+ar=${AR:-ar}
 objcopy=${OBJCOPY:-objcopy}
 mkdir -p "$work"
 cd "$work"
@@ -80,7 +81,7 @@ cd source
 	--disable-conservative-checks --disable-dependency-tracking >../configure.log 2>&1
 # The adaptation is left out of configure, whose tests must see the plain C library.
 make -C src -j2 libunwind.la \
-	CFLAGS="-O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
+	CFLAGS="-O2 -fPIC -fvisibility=hidden \
 	-fno-stack-protector -DNDEBUG -w -include $here/unwind_adapt.h" >../make.log 2>&1
 
 machine=$("$cc" -dumpmachine | sed 's/-.*//')
@@ -89,7 +90,8 @@ machine=$("$cc" -dumpmachine | sed 's/-.*//')
 	"-Isrc/$machine" -c "$here/unwind_glue.c" -o ../unwind_glue.o
 
 cd ..
-"$ld" -r --gc-sections -e unwind_walk -u unwind_flush -u unwind_engine -o unwind_all.o unwind_glue.o source/src/.libs/libunwind.a
+"$ld" -r -o unwind_all.o unwind_glue.o source/src/.libs/libunwind.a
 "$objcopy" --keep-global-symbol=unwind_walk --keep-global-symbol=unwind_flush \
 	--keep-global-symbol=unwind_engine unwind_all.o unwind_engine.o
-rm -rf unwind_all.o unwind_glue.o source
+"$ar" rcs libunwind_engine.a unwind_engine.o
+rm -rf unwind_all.o unwind_glue.o unwind_engine.o source

@@ -75,6 +75,10 @@ EXPORT int probe_begin(const char *stacks)
 
 	if (parsed < 0)
 		return -1;
+	pthread_mutex_lock(&lock);
+	while (record_count > 0)
+		free(records[--record_count]);
+	pthread_mutex_unlock(&lock);
 	site_capture_begin(&settings);
 	return 0;
 }

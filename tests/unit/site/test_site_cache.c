@@ -142,7 +142,7 @@ static NOINLINE int frame_aligned_variable(const uint8_t *script)
 
 static NOINLINE int frame_many_registers(const uint8_t *script)
 {
-	int a = sink, b = a * 3, c = b ^ a, d = c + b, e = d * a, f = e - c;
+	int a = sink & 255, b = a * 3, c = b ^ a, d = c + b, e = d * a, f = e - c;
 	int below = run(script);
 
 	return below + a + b + c + d + e + f - (a + b + c + d + e + f) + 1;
@@ -345,7 +345,7 @@ static void *walk_on_thread(void *unused)
 		site_cache_walk(me, &request, &stack);
 		if (i == 0)
 			first = stack.hash;
-		else if (stack.hash != first)
+		else if (stack.hash != first && stack.frame_count > 1) /* 1: gave up waiting */
 			differing++;
 		if (i % 50 == 0) /* forget everything: all threads unwind at once */
 			memset(me, 0, site_cache_bytes());
