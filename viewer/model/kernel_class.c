@@ -78,7 +78,7 @@ static uint8_t element_bytes_of(const char *name)
 {
 	if (name_matches("e4m3|e5m2|fp8|_f8", name, 0, NULL))
 		return 1;
-	if (name_matches("bf16|[_f]p?f?16(_|[a-z]|$)|half|h(884|1688|16816)|16816", name, 0, NULL))
+	if (name_matches("bf16|[^t]f16|fp16|half|h(884|1688)|16816", name, 0, NULL))
 		return 2;
 	if (name_matches("i8816|i16832|(^|_)[su]8(_|$)|int8", name, 0, NULL))
 		return 1;
