@@ -24,9 +24,14 @@ static const struct {
 };
 
 static const struct simblas_gpu gpus[] = {
-#define SIMBLAS_GPU(name, fp64_peak, tf32_peak, fp16_peak, bf16_peak, int8_peak, fp32_peak) \
-	{.name_pattern = name, .fp64_tensor = fp64_peak, .tf32 = tf32_peak, .fp16 = fp16_peak, \
-	 .bf16 = bf16_peak, .int8 = int8_peak, .fp32 = fp32_peak},
+#define SIMBLAS_GPU(name, fp64_peak, tf32_peak, fp16_peak, bf16_peak, int8_peak, fp32_peak)        \
+	{.name_pattern = name,                                                                     \
+	 .fp64_tensor = fp64_peak,                                                                 \
+	 .tf32 = tf32_peak,                                                                        \
+	 .fp16 = fp16_peak,                                                                        \
+	 .bf16 = bf16_peak,                                                                        \
+	 .int8 = int8_peak,                                                                        \
+	 .fp32 = fp32_peak},
 #include "simblas_gpus.inc"
 #undef SIMBLAS_GPU
 };

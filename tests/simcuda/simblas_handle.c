@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define HANDLE_MAGIC 0x6870617247736c62u
-#define MIB (1024ul * 1024)
+#define MIB	     (1024ul * 1024)
 
 bool simblas_handle_is_valid(cublasHandle_t handle)
 {
@@ -58,8 +58,8 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
 	if (!handle)
 		return CUBLAS_STATUS_ALLOC_FAILED;
 	handle->driver = driver;
-	handle->tf32_override = override && (*override == '0' || *override == '1') ?
-					*override - '0' : -1;
+	handle->tf32_override =
+		override && (*override == '0' || *override == '1') ? *override - '0' : -1;
 	status = CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!simblas_gpu_read(driver, &handle->gpu))
 		goto free_handle;
@@ -189,25 +189,25 @@ cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 }
 
 /* Every status has a row: the enumerator and what the real library calls it. */
-#define STATUSES(ROW) \
-	ROW(CUBLAS_STATUS_SUCCESS, "success") \
-	ROW(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized") \
-	ROW(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed") \
-	ROW(CUBLAS_STATUS_INVALID_VALUE, "an invalid value was passed to the function") \
-	ROW(CUBLAS_STATUS_ARCH_MISMATCH, "the device lacks a feature that the function needs") \
-	ROW(CUBLAS_STATUS_MAPPING_ERROR, "an access to GPU memory space failed") \
-	ROW(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU") \
-	ROW(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed") \
-	ROW(CUBLAS_STATUS_NOT_SUPPORTED, "the requested functionality is not supported") \
+#define STATUSES(ROW)                                                                              \
+	ROW(CUBLAS_STATUS_SUCCESS, "success")                                                      \
+	ROW(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized")                      \
+	ROW(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")                          \
+	ROW(CUBLAS_STATUS_INVALID_VALUE, "an invalid value was passed to the function")            \
+	ROW(CUBLAS_STATUS_ARCH_MISMATCH, "the device lacks a feature that the function needs")     \
+	ROW(CUBLAS_STATUS_MAPPING_ERROR, "an access to GPU memory space failed")                   \
+	ROW(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU")            \
+	ROW(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed")                          \
+	ROW(CUBLAS_STATUS_NOT_SUPPORTED, "the requested functionality is not supported")           \
 	ROW(CUBLAS_STATUS_LICENSE_ERROR, "the licence could not be checked")
 
 const char *cublasGetStatusName(cublasStatus_t status)
 {
 	switch ((int)status) {
-#define ROW(name, sentence) \
-	case name: \
+#define ROW(name, sentence)                                                                        \
+	case name:                                                                                 \
 		return #name;
-	STATUSES(ROW)
+		STATUSES(ROW)
 #undef ROW
 	default:
 		return "CUBLAS_STATUS_UNKNOWN";
@@ -217,10 +217,10 @@ const char *cublasGetStatusName(cublasStatus_t status)
 const char *cublasGetStatusString(cublasStatus_t status)
 {
 	switch ((int)status) {
-#define ROW(name, sentence) \
-	case name: \
+#define ROW(name, sentence)                                                                        \
+	case name:                                                                                 \
 		return sentence;
-	STATUSES(ROW)
+		STATUSES(ROW)
 #undef ROW
 	default:
 		return "unknown status";

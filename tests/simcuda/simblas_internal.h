@@ -79,8 +79,14 @@ cublasStatus_t simblas_gemm_check(const struct simblas_gemm *gemm);
 size_t simblas_type_size(cudaDataType_t type);
 
 enum simblas_math {
-	SIMBLAS_SIMT_16, SIMBLAS_SIMT_32, SIMBLAS_SIMT_64, SIMBLAS_SIMT_COMPLEX,
-	SIMBLAS_TENSOR_FP16, SIMBLAS_TENSOR_BF16, SIMBLAS_TENSOR_TF32, SIMBLAS_TENSOR_FP64,
+	SIMBLAS_SIMT_16,
+	SIMBLAS_SIMT_32,
+	SIMBLAS_SIMT_64,
+	SIMBLAS_SIMT_COMPLEX,
+	SIMBLAS_TENSOR_FP16,
+	SIMBLAS_TENSOR_BF16,
+	SIMBLAS_TENSOR_TF32,
+	SIMBLAS_TENSOR_FP64,
 	SIMBLAS_TENSOR_INT8,
 };
 /* What the model chose for a gemm. */

@@ -5,10 +5,10 @@
  *
  * - Alignment in bytes: the conditions of cuBLAS's documentation, "Tensor Core usage": contiguous
  *   extents, leading dimensions and pointers of A, B and C in multiples of 16 bytes.
- * - Cost of misalignment: 272.7 against 398.4 TFLOP/s for a feed-forward size of 10922 against 10944
- *   on H100 (stas00/ml-engineering) is a factor 0.684 at 4 bytes. nanoGPT's padding of the vocabulary
- *   50257 to 50304 gained about 25 % of the step, with the head about a quarter of it: a factor 0.5
- *   at 2 bytes. The steps between and below are interpolated.
+ * - Cost of misalignment: 272.7 against 398.4 TFLOP/s for a feed-forward size of 10922 against
+ * 10944 on H100 (stas00/ml-engineering) is a factor 0.684 at 4 bytes. nanoGPT's padding of the
+ * vocabulary 50257 to 50304 gained about 25 % of the step, with the head about a quarter of it: a
+ * factor 0.5 at 2 bytes. The steps between and below are interpolated.
  * - Peaks: viewer/knowledge/gpus.tsv. Share of the peak that the best measured product reaches:
  *   A100 0.869, H100 0.803, B200 0.776 (ml-engineering), RTX 5090 0.796; elsewhere 0.8 is assumed.
  * - Tiles and waves: NVIDIA's Matrix Multiplication guide. time = waves * time of a tile on one SM;
@@ -30,7 +30,10 @@ static const struct tile tensor_tiles[] = {
 	{64, 256, 0.90},  {128, 64, 0.80},  {64, 128, 0.80},  {64, 64, 0.62},
 };
 static const struct tile simt_tiles[] = {
-	{128, 128, 1.00}, {128, 64, 0.92}, {64, 64, 0.80}, {32, 32, 0.45},
+	{128, 128, 1.00},
+	{128, 64, 0.92},
+	{64, 64, 0.80},
+	{32, 32, 0.45},
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -103,11 +106,11 @@ static enum simblas_math choose_math(const struct cublasContext *handle,
 	case CUDA_R_16BF:
 		return gpu->bf16 > 0 ? SIMBLAS_TENSOR_BF16 : SIMBLAS_SIMT_16;
 	case CUDA_R_8I:
-		return gpu->int8 > 0 && gpu->major * 10 + gpu->minor >= 75 ? SIMBLAS_TENSOR_INT8 :
-									    SIMBLAS_SIMT_32;
+		return gpu->int8 > 0 && gpu->major * 10 + gpu->minor >= 75 ? SIMBLAS_TENSOR_INT8
+									   : SIMBLAS_SIMT_32;
 	case CUDA_R_32F:
-		return gpu->tf32 > 0 && allows_tf32(handle, gemm) ? SIMBLAS_TENSOR_TF32 :
-								   SIMBLAS_SIMT_32;
+		return gpu->tf32 > 0 && allows_tf32(handle, gemm) ? SIMBLAS_TENSOR_TF32
+								  : SIMBLAS_SIMT_32;
 	case CUDA_R_64F:
 		return gpu->fp64_tensor > 0 ? SIMBLAS_TENSOR_FP64 : SIMBLAS_SIMT_64;
 	default:
@@ -124,8 +127,7 @@ static double fp64_share(const struct simblas_gpu *gpu)
 	return gpu->major >= 8 ? 1.0 / 64 : 1.0 / 32;
 }
 
-static double peak_flops(const struct simblas_gpu *gpu, enum simblas_math math,
-			 cudaDataType_t type)
+static double peak_flops(const struct simblas_gpu *gpu, enum simblas_math math, cudaDataType_t type)
 {
 	switch (math) {
 	case SIMBLAS_TENSOR_FP16:
@@ -191,8 +193,8 @@ static double choose_tile(const struct simblas_gpu *gpu, const struct simblas_ge
 {
 	bool is_tensor = choice->math > SIMBLAS_SIMT_COMPLEX;
 	const struct tile *tiles = is_tensor ? tensor_tiles : simt_tiles;
-	size_t count = is_tensor ? sizeof(tensor_tiles) / sizeof(tensor_tiles[0]) :
-				   sizeof(simt_tiles) / sizeof(simt_tiles[0]);
+	size_t count = is_tensor ? sizeof(tensor_tiles) / sizeof(tensor_tiles[0])
+				 : sizeof(simt_tiles) / sizeof(simt_tiles[0]);
 	double best = 0;
 
 	/* Wide elements leave room in shared memory for the small tiles only. */

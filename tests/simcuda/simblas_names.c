@@ -83,8 +83,9 @@ static void write_cutlass(const struct naming *n, int arch, const char *instruct
 {
 	struct simblas_choice *c = n->choice;
 	/* CUTLASS leaves out the output type where it is the accumulator's. */
-	const char *out = n->gemm->typec == CUDA_R_32F || n->gemm->typec == CUDA_R_32I ?
-				  "" : short_name(n->gemm->typec);
+	const char *out = n->gemm->typec == CUDA_R_32F || n->gemm->typec == CUDA_R_32I
+				  ? ""
+				  : short_name(n->gemm->typec);
 
 	c->tile_k = tile_k;
 	c->stages = stages;
@@ -184,7 +185,8 @@ static void write_tf32(const struct naming *n)
 	c->threads = n->gpu->major >= 9 ? 384 : 128;
 	if (n->gpu->major >= 9)
 		snprintf(c->name, sizeof(c->name),
-			 "sm%d_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize%dx%dx32_warpgroupsize1x1x1_"
+			 "sm%d_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize%dx%dx32_"
+			 "warpgroupsize1x1x1_"
 			 "execute_segment_k_off_kernel__5x_cublas",
 			 n->gpu->major * 10, n->layout, c->tile_m, c->tile_n);
 	else
@@ -215,8 +217,8 @@ static void write_simt(const struct naming *n, char letter)
 void simblas_names_write(const struct simblas_gpu *gpu, const struct simblas_gemm *gemm,
 			 struct simblas_choice *choice)
 {
-	const struct naming n = {gpu, gemm, choice,
-				 {operation_letter(gemm->opa), operation_letter(gemm->opb), 0}};
+	const struct naming n = {
+		gpu, gemm, choice, {operation_letter(gemm->opa), operation_letter(gemm->opb), 0}};
 
 	switch (choice->math) {
 	case SIMBLAS_TENSOR_FP16:

@@ -17,11 +17,16 @@ static _Atomic(int) thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 /* Kinds that can be enabled. The last three have nothing to tell here: no overhead is modelled, and
  * the simulated driver has no graphs and pushes no external ids into records. */
 static const int known_kinds[] = {
-	CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-	CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-	CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER,
-	CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+	CUPTI_ACTIVITY_KIND_KERNEL,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+	CUPTI_ACTIVITY_KIND_RUNTIME,
+	CUPTI_ACTIVITY_KIND_DRIVER,
+	CUPTI_ACTIVITY_KIND_OVERHEAD,
+	CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 	CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 };
 
@@ -41,9 +46,9 @@ bool simcupti_activity_is_enabled(int kind)
 
 bool simcupti_activity_wants_api(int domain)
 {
-	return simcupti_activity_is_enabled(domain == CUPTI_CB_DOMAIN_DRIVER_API ?
-						    CUPTI_ACTIVITY_KIND_DRIVER :
-						    CUPTI_ACTIVITY_KIND_RUNTIME);
+	return simcupti_activity_is_enabled(domain == CUPTI_CB_DOMAIN_DRIVER_API
+						    ? CUPTI_ACTIVITY_KIND_DRIVER
+						    : CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
@@ -101,15 +106,15 @@ void simcupti_activity_take_api(int domain, const struct simcupti_frame *frame, 
 	if (!simcupti_activity_wants_api(domain) || !frame->cbid)
 		return;
 	memset(&record, 0, sizeof(record));
-	record.api.kind = domain == CUPTI_CB_DOMAIN_DRIVER_API ? CUPTI_ACTIVITY_KIND_DRIVER :
-								 CUPTI_ACTIVITY_KIND_RUNTIME;
+	record.api.kind = domain == CUPTI_CB_DOMAIN_DRIVER_API ? CUPTI_ACTIVITY_KIND_DRIVER
+							       : CUPTI_ACTIVITY_KIND_RUNTIME;
 	record.api.cbid = frame->cbid;
 	record.api.start = frame->begin_ns;
 	record.api.end = simcupti_now_ns();
 	record.api.processId = (uint32_t)getpid();
-	record.api.threadId =
-		atomic_load(&thread_id_type) == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM ?
-			(uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
+	record.api.threadId = atomic_load(&thread_id_type) == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+				      ? (uint32_t)syscall(SYS_gettid)
+				      : (uint32_t)(uintptr_t)pthread_self();
 	record.api.correlationId = frame->correlation;
 	record.api.returnValue = (uint32_t)result;
 	simcupti_buffer_add(&record);
@@ -195,12 +200,13 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t 
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
 {
 	(void)enable;
-	return simcupti_options()->version < 26 ? simcupti_return(CUPTI_ERROR_API_NOT_IMPLEMENTED) :
-						  CUPTI_SUCCESS;
+	return simcupti_options()->version < 26 ? simcupti_return(CUPTI_ERROR_API_NOT_IMPLEMENTED)
+						: CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(
-	CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count)
 {
 	(void)config, (void)count;
 	return simcupti_return(CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's buffers: asked for when a record needs room, filled in the order of completion, given
- * back when full or flushed. One buffer is open at a time, whichever thread a record comes from.
+ * The client's buffers: asked for when a record needs room, filled in the order of completion,
+ * given back when full or flushed. One buffer is open at a time, whichever thread a record comes
+ * from.
  *
  * Two locks. `order` is held by a producer from before it asks the client for a buffer until its
  * record is in, so that records keep their order; `buffer` guards the open buffer and is never held

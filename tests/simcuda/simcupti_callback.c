@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one subscriber of the simulated CUPTI and its callbacks of the runtime and driver domains. The
- * other domains can be enabled but have nothing to tell; functionParams and symbolName stay NULL,
- * because the driver does not pass arguments on.
+ * The one subscriber of the simulated CUPTI and its callbacks of the runtime and driver domains.
+ * The other domains can be enabled but have nothing to tell; functionParams and symbolName stay
+ * NULL, because the driver does not pass arguments on.
  */
 #include "simcupti_internal.h"
 

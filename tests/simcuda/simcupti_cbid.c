@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Callback ids and their names, from the installed headers at build time. Driver names are exported
- * symbols; runtime names carry the version of their ABI, cudaMalloc_v3020, and of several versions of
- * one function the highest id is the one that a runtime of this toolkit calls.
+ * symbols; runtime names carry the version of their ABI, cudaMalloc_v3020, and of several versions
+ * of one function the highest id is the one that a runtime of this toolkit calls.
  */
 #include "simcupti_internal.h"
 

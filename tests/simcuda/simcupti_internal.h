@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the simulated CUPTI (libcupti.so.13). The driver tells its one tool (simcupti_tool.c) of
- * API calls and of finished work; callbacks and records are made of that.
+ * Private to the simulated CUPTI (libcupti.so.13). The driver tells its one tool (simcupti_tool.c)
+ * of API calls and of finished work; callbacks and records are made of that.
  *
  * Threads: API calls come on the application's threads, finished work on the simulated GPU's thread
- * or on the one that flushes. The client's functions are called without a lock of this library held.
+ * or on the one that flushes. The client's functions are called without a lock of this library
+ * held.
  */
 #ifndef GPUTRACE_SIMCUPTI_INTERNAL_H
 #define GPUTRACE_SIMCUPTI_INTERNAL_H

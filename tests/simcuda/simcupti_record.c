@@ -57,8 +57,9 @@ size_t simcupti_record_size(int kind)
 static void make_kernel(CUpti_ActivityKernel10 *r, const struct simcuda_activity *a)
 {
 	/* The serialising kind is what is left when only that one is enabled. */
-	r->kind = simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
-			  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : CUPTI_ACTIVITY_KIND_KERNEL;
+	r->kind = simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			  ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+			  : CUPTI_ACTIVITY_KIND_KERNEL;
 	r->registersPerThread = (uint16_t)a->registers;
 	r->start = a->begin_ns;
 	r->end = a->end_ns;
@@ -138,9 +139,8 @@ static void make_set(CUpti_ActivityMemset4 *r, const struct simcuda_activity *a)
 
 static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_activity *a)
 {
-	bool has_stream =
-		a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE ||
-		a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
+	bool has_stream = a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE ||
+			  a->sync_type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
 
 	r->kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
 	r->type = (CUpti_ActivitySynchronizationType)a->sync_type;

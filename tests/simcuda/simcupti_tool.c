@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated CUPTI's link to the simulated driver, its options from the environment, and the last
- * error of a thread.
+ * The simulated CUPTI's link to the simulated driver, its options from the environment, and the
+ * last error of a thread.
  *
  * SIMCUDA_CUPTI_FAULT is a comma list:
  *   busy           cuptiSubscribe returns 39: another subscriber is there
  *   zero-times=K   every K-th record has start = end = 0
  *   drop=K         every K-th record is lost and counted
- *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync or a number
- *   null-buffer    the client's completion function gets a NULL buffer before each real one
+ *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync or a
+ * number null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
  */
 #include "simcupti_internal.h"
@@ -78,11 +78,12 @@ static void parse_fault(const char *fault)
 
 static void read_options(void)
 {
-	const char *version = getenv("SIMCUDA_CUPTI_VERSION"), *faults = getenv("SIMCUDA_CUPTI_FAULT");
+	const char *version = getenv("SIMCUDA_CUPTI_VERSION"),
+		   *faults = getenv("SIMCUDA_CUPTI_FAULT");
 	char list[512], *rest = NULL;
 
-	options.version = version && *version ? (uint32_t)strtoul(version, NULL, 10) :
-						CUPTI_API_VERSION;
+	options.version =
+		version && *version ? (uint32_t)strtoul(version, NULL, 10) : CUPTI_API_VERSION;
 	if (!faults || strlen(faults) >= sizeof(list))
 		return;
 	strcpy(list, faults);
@@ -226,9 +227,9 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 	if (!text)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	switch ((int)result) {
-#define SIMCUPTI_RESULT(name) \
-	case name: \
-		*text = #name; \
+#define SIMCUPTI_RESULT(name)                                                                      \
+	case name:                                                                                 \
+		*text = #name;                                                                     \
 		return CUPTI_SUCCESS;
 #include "simcupti_results.inc"
 #undef SIMCUPTI_RESULT

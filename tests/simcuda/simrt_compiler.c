@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entry points that nvcc's generated code calls: registration from static constructors, the
- * launch configuration of <<<>>>, and the kernel handle that its stubs fetch once. They are declared
- * in the toolkit's crt/host_runtime.h for nvcc only; these are declarations of our own.
+ * launch configuration of <<<>>>, and the kernel handle that its stubs fetch once. They are
+ * declared in the toolkit's crt/host_runtime.h for nvcc only; these are declarations of our own.
  */
 #include "simrt_registry.h"
 
@@ -39,8 +39,8 @@ SIMRT_API cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *host_fun
 void **__cudaRegisterFatBinary(void *fat_binary)
 {
 	const struct fatbin_wrapper *wrapper = fat_binary;
-	const void *image = wrapper && wrapper->magic == FATBIN_WRAPPER_MAGIC ? wrapper->data :
-										fat_binary;
+	const void *image =
+		wrapper && wrapper->magic == FATBIN_WRAPPER_MAGIC ? wrapper->data : fat_binary;
 
 	return (void **)simrt_registry_add_binary(image);
 }
@@ -101,7 +101,8 @@ void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_a
 		simrt_registry_add_variable(&variable);
 }
 
-/* Called before the first access to a __managed__ variable of the module; the result goes unused. */
+/* Called before the first access to a __managed__ variable of the module; the result goes unused.
+ */
 char __cudaInitModule(void **handle)
 {
 	struct simrt_call call;

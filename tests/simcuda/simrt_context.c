@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 
 struct device_state {
-	CUcontext context;           /* retained primary context; NULL: none */
-	_Atomic(unsigned) epoch;     /* counts resets from 1, so that bound threads notice */
-	_Atomic(unsigned) sticky;    /* a cudaError_t that only the end of the process clears */
+	CUcontext context;	  /* retained primary context; NULL: none */
+	_Atomic(unsigned) epoch;  /* counts resets from 1, so that bound threads notice */
+	_Atomic(unsigned) sticky; /* a cudaError_t that only the end of the process clears */
 };
 static struct device_state devices[SIMRT_DEVICES_MAX];
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;

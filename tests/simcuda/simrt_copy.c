@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies and sets of the simulated runtime. A kind that names its direction takes the driver function
- * of that direction; cudaMemcpyDefault and host-to-host take the unified one.
+ * Copies and sets of the simulated runtime. A kind that names its direction takes the driver
+ * function of that direction; cudaMemcpyDefault and host-to-host take the unified one.
  */
 #include "simrt_internal.h"
 
@@ -86,8 +86,8 @@ static cudaError_t run_copy(const struct simrt_flavour *via, const struct simrt_
 		status = cudaErrorInvalidValue;
 	if (status == cudaSuccess && copy->bytes) {
 		kind = infer(copy);
-		status = simrt_from_driver(copy->is_async ? copy_async(via, copy) :
-							    copy_blocking(via, copy));
+		status = simrt_from_driver(copy->is_async ? copy_async(via, copy)
+							  : copy_blocking(via, copy));
 	}
 	return simrt_end(call, status,
 			 "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d\tdirection=%s",
@@ -240,8 +240,8 @@ cudaError_t simrt_cudaMemset(const struct simrt_flavour *via, const char *functi
 	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
 
 	if (status == cudaSuccess && count)
-		status = simrt_from_driver(via->MemsetD8(simrt_device_pointer(address),
-							 (unsigned char)value, count));
+		status = simrt_from_driver(
+			via->MemsetD8(simrt_device_pointer(address), (unsigned char)value, count));
 	return simrt_end(&call, status, "dst=0x%llx\tbytes=%zu\tvalue=%d\tstream=0x0\tasync=0",
 			 simrt_address(address), count, value & 0xff);
 }

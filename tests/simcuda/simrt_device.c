@@ -92,47 +92,47 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 }
 
 /* One row per field that the driver can tell; what it does not know stays 0. */
-#define PROPERTIES(INT, SIZE) \
-	SIZE(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK) \
-	INT(regsPerBlock, MAX_REGISTERS_PER_BLOCK) \
-	INT(warpSize, WARP_SIZE) \
-	SIZE(memPitch, MAX_PITCH) \
-	INT(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK) \
-	INT(maxThreadsDim[0], MAX_BLOCK_DIM_X) \
-	INT(maxThreadsDim[1], MAX_BLOCK_DIM_Y) \
-	INT(maxThreadsDim[2], MAX_BLOCK_DIM_Z) \
-	INT(maxGridSize[0], MAX_GRID_DIM_X) \
-	INT(maxGridSize[1], MAX_GRID_DIM_Y) \
-	INT(maxGridSize[2], MAX_GRID_DIM_Z) \
-	SIZE(totalConstMem, TOTAL_CONSTANT_MEMORY) \
-	INT(major, COMPUTE_CAPABILITY_MAJOR) \
-	INT(minor, COMPUTE_CAPABILITY_MINOR) \
-	INT(multiProcessorCount, MULTIPROCESSOR_COUNT) \
-	INT(integrated, INTEGRATED) \
-	INT(canMapHostMemory, CAN_MAP_HOST_MEMORY) \
-	INT(concurrentKernels, CONCURRENT_KERNELS) \
-	INT(ECCEnabled, ECC_ENABLED) \
-	INT(pciBusID, PCI_BUS_ID) \
-	INT(pciDeviceID, PCI_DEVICE_ID) \
-	INT(pciDomainID, PCI_DOMAIN_ID) \
-	INT(asyncEngineCount, ASYNC_ENGINE_COUNT) \
-	INT(unifiedAddressing, UNIFIED_ADDRESSING) \
-	INT(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH) \
-	INT(l2CacheSize, L2_CACHE_SIZE) \
-	INT(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR) \
-	INT(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED) \
-	SIZE(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) \
-	INT(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR) \
-	INT(managedMemory, MANAGED_MEMORY) \
-	INT(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS) \
-	INT(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS) \
-	INT(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED) \
-	INT(cooperativeLaunch, COOPERATIVE_LAUNCH) \
-	SIZE(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) \
-	INT(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR) \
-	INT(hostRegisterSupported, HOST_REGISTER_SUPPORTED) \
-	INT(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED) \
-	INT(clusterLaunch, CLUSTER_LAUNCH) \
+#define PROPERTIES(INT, SIZE)                                                                      \
+	SIZE(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK)                                       \
+	INT(regsPerBlock, MAX_REGISTERS_PER_BLOCK)                                                 \
+	INT(warpSize, WARP_SIZE)                                                                   \
+	SIZE(memPitch, MAX_PITCH)                                                                  \
+	INT(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK)                                             \
+	INT(maxThreadsDim[0], MAX_BLOCK_DIM_X)                                                     \
+	INT(maxThreadsDim[1], MAX_BLOCK_DIM_Y)                                                     \
+	INT(maxThreadsDim[2], MAX_BLOCK_DIM_Z)                                                     \
+	INT(maxGridSize[0], MAX_GRID_DIM_X)                                                        \
+	INT(maxGridSize[1], MAX_GRID_DIM_Y)                                                        \
+	INT(maxGridSize[2], MAX_GRID_DIM_Z)                                                        \
+	SIZE(totalConstMem, TOTAL_CONSTANT_MEMORY)                                                 \
+	INT(major, COMPUTE_CAPABILITY_MAJOR)                                                       \
+	INT(minor, COMPUTE_CAPABILITY_MINOR)                                                       \
+	INT(multiProcessorCount, MULTIPROCESSOR_COUNT)                                             \
+	INT(integrated, INTEGRATED)                                                                \
+	INT(canMapHostMemory, CAN_MAP_HOST_MEMORY)                                                 \
+	INT(concurrentKernels, CONCURRENT_KERNELS)                                                 \
+	INT(ECCEnabled, ECC_ENABLED)                                                               \
+	INT(pciBusID, PCI_BUS_ID)                                                                  \
+	INT(pciDeviceID, PCI_DEVICE_ID)                                                            \
+	INT(pciDomainID, PCI_DOMAIN_ID)                                                            \
+	INT(asyncEngineCount, ASYNC_ENGINE_COUNT)                                                  \
+	INT(unifiedAddressing, UNIFIED_ADDRESSING)                                                 \
+	INT(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH)                                               \
+	INT(l2CacheSize, L2_CACHE_SIZE)                                                            \
+	INT(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR)                           \
+	INT(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED)                                \
+	SIZE(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)                     \
+	INT(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR)                               \
+	INT(managedMemory, MANAGED_MEMORY)                                                         \
+	INT(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS)                                          \
+	INT(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS)                                    \
+	INT(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED)                              \
+	INT(cooperativeLaunch, COOPERATIVE_LAUNCH)                                                 \
+	SIZE(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)                            \
+	INT(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR)                             \
+	INT(hostRegisterSupported, HOST_REGISTER_SUPPORTED)                                        \
+	INT(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED)                                          \
+	INT(clusterLaunch, CLUSTER_LAUNCH)                                                         \
 	INT(hostNumaId, HOST_NUMA_ID)
 
 static int attribute(CUdevice device, CUdevice_attribute which)
@@ -152,7 +152,7 @@ static cudaError_t read_properties(struct cudaDeviceProp *p, CUdevice device)
 		result = simrt_driver.DeviceTotalMem(&p->totalGlobalMem, device);
 	if (result == CUDA_SUCCESS)
 		result = simrt_driver.DeviceGetUuid(&p->uuid, device);
-#define INT(field, name) p->field = attribute(device, CU_DEVICE_ATTRIBUTE_##name);
+#define INT(field, name)  p->field = attribute(device, CU_DEVICE_ATTRIBUTE_##name);
 #define SIZE(field, name) p->field = (size_t)attribute(device, CU_DEVICE_ATTRIBUTE_##name);
 	PROPERTIES(INT, SIZE)
 #undef INT
@@ -211,11 +211,11 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
-cudaError_t simrt_cudaGetDriverEntryPointByVersion(const struct simrt_flavour *via,
-						   const char *function, const char *symbol,
-						   void **pointer, unsigned version,
-						   unsigned long long flags,
-						   enum cudaDriverEntryPointQueryResult *driver_status)
+cudaError_t
+simrt_cudaGetDriverEntryPointByVersion(const struct simrt_flavour *via, const char *function,
+				       const char *symbol, void **pointer, unsigned version,
+				       unsigned long long flags,
+				       enum cudaDriverEntryPointQueryResult *driver_status)
 {
 	struct simrt_call call;
 	cudaError_t status = simrt_begin(&call, function, SIMRT_DRIVER);
@@ -227,8 +227,8 @@ cudaError_t simrt_cudaGetDriverEntryPointByVersion(const struct simrt_flavour *v
 	if (flags == cudaEnableDefault && via->is_per_thread)
 		flags = cudaEnablePerThreadDefaultStream;
 	if (status == cudaSuccess)
-		status = simrt_from_driver(simrt_driver.GetProcAddress(symbol, pointer,
-								       (int)version, flags, &found));
+		status = simrt_from_driver(
+			simrt_driver.GetProcAddress(symbol, pointer, (int)version, flags, &found));
 	if (status == cudaSuccess && driver_status)
 		*driver_status = (enum cudaDriverEntryPointQueryResult)found;
 	return simrt_end(&call, status, NULL);

@@ -23,10 +23,10 @@ struct wanted {
 /* Pointers to functions and to void have one representation here (POSIX, dlsym). */
 static const struct wanted wanted[] = {
 #define SIMRT_PLAIN(name, version) {"cu" #name, (void **)&simrt_driver.name, version, 0},
-#define SIMRT_STREAM(name, version, ptsz_version) \
-	{"cu" #name, (void **)&simrt_legacy.name, version, 0}, \
-	{"cu" #name, (void **)&simrt_per_thread.name, ptsz_version, \
-	 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
+#define SIMRT_STREAM(name, version, ptsz_version)                                                  \
+	{"cu" #name, (void **)&simrt_legacy.name, version, 0},                                     \
+		{"cu" #name, (void **)&simrt_per_thread.name, ptsz_version,                        \
+		 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
 #include "simrt_driver.def"
 #undef SIMRT_PLAIN
 #undef SIMRT_STREAM

@@ -22,8 +22,8 @@ cudaError_t cudaPeekAtLastError(void)
 const char *cudaGetErrorName(cudaError_t error)
 {
 	switch ((int)error) {
-#define SIMRT_ERROR(name) \
-	case name: \
+#define SIMRT_ERROR(name)                                                                          \
+	case name:                                                                                 \
 		return #name;
 #include "simrt_error_names.inc"
 #undef SIMRT_ERROR

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The shared library exports the public API; the archive hides it, as NVIDIA's archive does, so that
- * a library with the runtime inside does not offer it to others. */
+/* The shared library exports the public API; the archive hides it, as NVIDIA's archive does, so
+ * that a library with the runtime inside does not offer it to others. */
 #ifdef SIMRT_SHARED
 #pragma GCC visibility push(default)
 #endif
@@ -75,7 +75,8 @@ struct simrt_config {
 struct simrt_thread {
 	cudaError_t last_error;
 	int device;
-	unsigned bound_epoch; /* context epoch of `device` at which this thread was bound; 0: never */
+	unsigned bound_epoch; /* context epoch of `device` at which this thread was bound; 0: never
+			       */
 	unsigned config_count;
 	struct simrt_config config[8];
 };
@@ -146,8 +147,8 @@ const char *simrt_registry_kernel_name(CUkernel kernel);
 cudaError_t simrt_registry_symbol(const void *host_variable, CUdeviceptr *address, size_t *bytes);
 
 /* Implementations with the stream flavour and the public name as leading arguments. */
-#define SIMRT_TWIN(name, suffix, parameters, arguments) \
-	cudaError_t simrt_##name(const struct simrt_flavour *via, const char *function, \
+#define SIMRT_TWIN(name, suffix, parameters, arguments)                                            \
+	cudaError_t simrt_##name(const struct simrt_flavour *via, const char *function,            \
 				 SIMRT_UNPACK parameters);
 #define SIMRT_UNPACK(...) __VA_ARGS__
 #include "simrt_twins.def"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches, attributes of kernels and occupancy. A kernel goes to the driver as the CUkernel that the
- * library gave, cast to CUfunction: cuLaunchKernel accepts both since CUDA 12.
+ * Launches, attributes of kernels and occupancy. A kernel goes to the driver as the CUkernel that
+ * the library gave, cast to CUfunction: cuLaunchKernel accepts both since CUDA 12.
  */
 #include "simrt_internal.h"
 
@@ -32,7 +32,8 @@ static cudaError_t launch(const struct simrt_flavour *via, const struct simrt_ca
 		status = simrt_from_driver(via->LaunchKernel(
 			(CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 			(unsigned)config->shared_bytes, config->stream, arguments, NULL));
-	return simrt_end(call, status, "name=%s\tgrid=%u,%u,%u\tblock=%u,%u,%u\tshared=%zu\tstream=0x%llx",
+	return simrt_end(call, status,
+			 "name=%s\tgrid=%u,%u,%u\tblock=%u,%u,%u\tshared=%zu\tstream=0x%llx",
 			 simrt_registry_kernel_name(kernel), grid.x, grid.y, grid.z, block.x,
 			 block.y, block.z, config->shared_bytes, simrt_address(config->stream));
 }
@@ -51,7 +52,8 @@ cudaError_t simrt_cudaLaunchKernel(const struct simrt_flavour *via, const char *
 	return launch(via, &call, status, kernel, &config, arguments);
 }
 
-/* The stub of a CUDA 13 program passes the handle that __cudaGetKernel gave; NULL when that failed. */
+/* The stub of a CUDA 13 program passes the handle that __cudaGetKernel gave; NULL when that failed.
+ */
 cudaError_t simrt___cudaLaunchKernel(const struct simrt_flavour *via, const char *function,
 				     cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
 				     size_t shared_bytes, cudaStream_t stream)
@@ -65,8 +67,8 @@ cudaError_t simrt___cudaLaunchKernel(const struct simrt_flavour *via, const char
 	return launch(via, &call, status, (CUkernel)kernel, &config, arguments);
 }
 
-/* cudaLaunchAttribute and CUlaunchAttribute have one layout and the same ids, so the attributes pass
- * as they are. */
+/* cudaLaunchAttribute and CUlaunchAttribute have one layout and the same ids, so the attributes
+ * pass as they are. */
 _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "one layout");
 _Static_assert(offsetof(cudaLaunchAttribute, val) == offsetof(CUlaunchAttribute, value),
 	       "one layout");
@@ -102,10 +104,11 @@ cudaError_t simrt_cudaLaunchKernelExC(const struct simrt_flavour *via, const cha
 	};
 	status = simrt_from_driver(
 		via->LaunchKernelEx(&driver_config, (CUfunction)kernel, arguments, NULL));
-	return simrt_end(&call, status, "name=%s\tgrid=%u,%u,%u\tblock=%u,%u,%u\tshared=%zu\tstream=0x%llx",
-			 simrt_registry_kernel_name(kernel), config->gridDim.x, config->gridDim.y,
-			 config->gridDim.z, config->blockDim.x, config->blockDim.y,
-			 config->blockDim.z, config->dynamicSmemBytes, simrt_address(config->stream));
+	return simrt_end(
+		&call, status, "name=%s\tgrid=%u,%u,%u\tblock=%u,%u,%u\tshared=%zu\tstream=0x%llx",
+		simrt_registry_kernel_name(kernel), config->gridDim.x, config->gridDim.y,
+		config->gridDim.z, config->blockDim.x, config->blockDim.y, config->blockDim.z,
+		config->dynamicSmemBytes, simrt_address(config->stream));
 }
 
 /* The CUfunction of a registered kernel in the current context. */

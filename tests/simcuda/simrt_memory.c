@@ -83,8 +83,8 @@ cudaError_t simrt_cudaFreeAsync(const struct simrt_flavour *via, const char *fun
 	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
 
 	if (status == cudaSuccess && address)
-		status = simrt_from_driver(
-			via->MemFreeAsync(simrt_device_pointer(address), stream));
+		status =
+			simrt_from_driver(via->MemFreeAsync(simrt_device_pointer(address), stream));
 	return simrt_end(&call, status, "address=0x%llx\tstream=0x%llx", simrt_address(address),
 			 simrt_address(stream));
 }
@@ -205,8 +205,8 @@ static void read_attributes(struct cudaPointerAttributes *attributes, const void
 	if (ask(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer) && is_managed)
 		attributes->type = cudaMemoryTypeManaged;
 	else
-		attributes->type = type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost :
-								cudaMemoryTypeDevice;
+		attributes->type =
+			type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
 	if (ask(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer))
 		attributes->device = device;
 	attributes->hostPointer = NULL;

@@ -1,7 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-// A CUDA C++ program for test_simrt_program: kernels by <<<>>>, as a template, through
-// cudaLaunchKernelEx and cudaLaunchKernel, variables and a managed one, copies that must come back
-// byte for byte, errors. It prints one line per fact; nothing in it knows of the simulation.
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA C++ program for test_simrt_program: kernels by <<<>>>, as a template, through
+ * cudaLaunchKernelEx and cudaLaunchKernel, variables and a managed one, copies that must come back
+ * byte for byte, errors. It prints one line per fact; nothing in it knows of the simulation.
+ */
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -33,7 +35,8 @@ static void say(const char *what, cudaError_t status)
 static bool copies_are_exact(cudaStream_t stream)
 {
 	enum { BYTES = 1 << 20 };
-	unsigned char *host = (unsigned char *)malloc(BYTES), *back = (unsigned char *)malloc(BYTES);
+	unsigned char *host = (unsigned char *)malloc(BYTES),
+		      *back = (unsigned char *)malloc(BYTES);
 	unsigned char *pinned = nullptr;
 	void *device = nullptr, *other = nullptr;
 	bool is_exact = true;

@@ -102,8 +102,8 @@ static void table_drop(struct table *table, const struct simrt_binary *binary, b
 
 		if (!value || value == &gone)
 			continue;
-		of = is_kernel ? ((struct simrt_kernel *)value)->binary :
-				 ((struct simrt_variable *)value)->binary;
+		of = is_kernel ? ((struct simrt_kernel *)value)->binary
+			       : ((struct simrt_variable *)value)->binary;
 		if (of != binary)
 			continue;
 		table->slots[i].value = &gone;

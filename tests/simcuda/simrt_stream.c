@@ -193,7 +193,6 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 	cudaError_t status = simrt_begin(&call, __func__, SIMRT_CONTEXT);
 
 	if (status == cudaSuccess)
-		status = simrt_from_driver(
-			simrt_driver.EventElapsedTime(milliseconds, start, end));
+		status = simrt_from_driver(simrt_driver.EventElapsedTime(milliseconds, start, end));
 	return simrt_end(&call, status, NULL);
 }

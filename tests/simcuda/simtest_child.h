@@ -17,11 +17,10 @@ int simtest_child_exec(const char *program, const char *const settings[], char *
 		       size_t output_bytes);
 
 /* In a child: ends it, with the condition's text, if the condition does not hold. */
-#define SIMTEST_CHECK(condition) \
-	simtest_child_check(!!(condition), #condition, __FILE__, __LINE__)
+#define SIMTEST_CHECK(condition) simtest_child_check(!!(condition), #condition, __FILE__, __LINE__)
 void simtest_child_check(int holds, const char *text, const char *file, int line);
 /* Both sides are printed when they differ. */
-#define SIMTEST_EQUAL(a, b) \
+#define SIMTEST_EQUAL(a, b)                                                                        \
 	simtest_child_equal((long long)(a), (long long)(b), #a, #b, __FILE__, __LINE__)
 void simtest_child_equal(long long a, long long b, const char *text_a, const char *text_b,
 			 const char *file, int line);

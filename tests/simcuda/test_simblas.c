@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated cuBLAS: argument checks, which kernel a shape gets, what it costs, and the exact log.
- * Each case runs in a process of its own on the GPU that it names.
+ * The simulated cuBLAS: argument checks, which kernel a shape gets, what it costs, and the exact
+ * log. Each case runs in a process of its own on the GPU that it names.
  */
 #include "simtest_child.h"
 
@@ -51,21 +51,18 @@ static void check_arguments(void)
 				  1, &one, NULL, 1),
 		      CUBLAS_STATUS_INVALID_VALUE);
 	/* lda is against m without, against k with transposition. */
-	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 8, 4, &one,
-				  (float *)memory, 63, (float *)memory, 4, &one, (float *)memory,
-				  64),
+	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 8, 4, &one, (float *)memory,
+				  63, (float *)memory, 4, &one, (float *)memory, 64),
 		      CUBLAS_STATUS_INVALID_VALUE);
-	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, 64, 8, 4, &one,
-				  (float *)memory, 4, (float *)memory, 4, &one, (float *)memory,
-				  64),
+	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, 64, 8, 4, &one, (float *)memory,
+				  4, (float *)memory, 4, &one, (float *)memory, 64),
 		      CUBLAS_STATUS_SUCCESS);
-	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 8, 4, NULL,
-				  (float *)memory, 64, (float *)memory, 4, &one, (float *)memory,
-				  64),
+	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 8, 4, NULL, (float *)memory,
+				  64, (float *)memory, 4, &one, (float *)memory, 64),
 		      CUBLAS_STATUS_INVALID_VALUE);
-	SIMTEST_EQUAL(gemm((cublasOperation_t)9, CUBLAS_OP_N, 8, 8, 8, CUDA_R_16F,
-			   CUBLAS_COMPUTE_32F, 0),
-		      CUBLAS_STATUS_INVALID_VALUE);
+	SIMTEST_EQUAL(
+		gemm((cublasOperation_t)9, CUBLAS_OP_N, 8, 8, 8, CUDA_R_16F, CUBLAS_COMPUTE_32F, 0),
+		CUBLAS_STATUS_INVALID_VALUE);
 	SIMTEST_EQUAL(gemm(CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, CUDA_R_64F, CUBLAS_COMPUTE_32F, 0),
 		      CUBLAS_STATUS_NOT_SUPPORTED);
 	SIMTEST_EQUAL(gemm(CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, CUDA_R_16BF, CUBLAS_COMPUTE_16F, 0),
@@ -101,9 +98,9 @@ static void run_shapes(void)
 	gemm(CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
 	     0);
 	gemm(CUBLAS_OP_N, CUBLAS_OP_N, 1001, 1001, 1001, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0);
-	cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1024, 1024, 64, &alpha,
-				   memory, CUDA_R_16F, 64, 65536, memory, CUDA_R_16F, 64, 65536,
-				   &beta, memory, CUDA_R_16F, 1024, 1048576, 96, CUBLAS_COMPUTE_32F,
+	cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1024, 1024, 64, &alpha, memory,
+				   CUDA_R_16F, 64, 65536, memory, CUDA_R_16F, 64, 65536, &beta,
+				   memory, CUDA_R_16F, 1024, 1048576, 96, CUBLAS_COMPUTE_32F,
 				   CUBLAS_GEMM_DEFAULT);
 }
 
@@ -397,8 +394,7 @@ static void check_handle(void)
 	SIMTEST_EQUAL(cublasGetPointerMode(handle, &pointer_mode), CUBLAS_STATUS_SUCCESS);
 	SIMTEST_EQUAL(pointer_mode, CUBLAS_POINTER_MODE_HOST);
 	SIMTEST_EQUAL(cublasSetWorkspace(handle, memory, 1 << 20), CUBLAS_STATUS_SUCCESS);
-	SIMTEST_EQUAL(cublasSetWorkspace(handle, memory + 8, 1 << 20),
-		      CUBLAS_STATUS_INVALID_VALUE);
+	SIMTEST_EQUAL(cublasSetWorkspace(handle, memory + 8, 1 << 20), CUBLAS_STATUS_INVALID_VALUE);
 	gemm(CUBLAS_OP_N, CUBLAS_OP_N, 4096, 4096, 4096, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0);
 	SIMTEST_EQUAL(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
 	SIMTEST_CHECK(!strcmp(cublasGetStatusName(CUBLAS_STATUS_NOT_SUPPORTED),

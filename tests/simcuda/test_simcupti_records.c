@@ -37,7 +37,8 @@ static const char *kind_text(int kind)
 /* gpu CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction= */
 static bool is_same(const struct simtest_line *line, const struct simtest_record *s)
 {
-	static const char *const directions[] = {"", "h2d", "d2h", "", "", "", "", "", "d2d", "h2h"};
+	static const char *const directions[] = {"", "h2d", "d2h", "",	  "",
+						 "", "",    "",	   "d2d", "h2h"};
 	bool is_kernel = s->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 
 	return strtoul(simtest_log_field(line, 1), NULL, 10) == s->correlation &&
@@ -64,7 +65,8 @@ static void check_against_log(void)
 			continue;
 		lines++;
 		for (size_t j = 0; j < simtest_cupti.count; j++)
-			matches += *kind_text(simtest_cupti.records[j].kind) && is_same(&log->lines[i], &simtest_cupti.records[j]);
+			matches += *kind_text(simtest_cupti.records[j].kind) &&
+				   is_same(&log->lines[i], &simtest_cupti.records[j]);
 		if (matches != 1)
 			fprintf(stderr, "gpu line %zu: correlation %s, kind %s\n", i,
 				simtest_log_field(&log->lines[i], 1),
@@ -131,8 +133,8 @@ static void check_version(void)
 
 static void every_version_has_records_that_can_be_walked(void **state)
 {
-	static const char *const versions[] = {"18", "19", "22", "24", "26", "28", "130000",
-					       "130001", "130100"};
+	static const char *const versions[] = {"18", "19",     "22",	 "24",	  "26",
+					       "28", "130000", "130001", "130100"};
 	char setting[64];
 	const char *const settings[] = {setting, NULL};
 
@@ -372,7 +374,8 @@ static void check_incomplete(void)
 	SIMTEST_EQUAL(cudaMalloc((void **)&memory, 64 << 20), cudaSuccess);
 	SIMTEST_EQUAL(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
 	simtest_cupti_start();
-	/* A tenth of a second on A100; all that counts is whether it is over when it is reported. */
+	/* A tenth of a second on A100; all that counts is whether it is over when it is reported.
+	 */
 	SIMTEST_EQUAL(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8192, 8192, 16384, &one, memory,
 				  8192, memory, 16384, &zero, memory, 8192),
 		      CUBLAS_STATUS_SUCCESS);

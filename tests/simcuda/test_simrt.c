@@ -237,17 +237,18 @@ static void allocation_fails_at_the_limit_and_recovers(void **state)
 	(void)state;
 	assert_int_equal(simtest_child_run(check_oom, settings), 0);
 	log = simtest_log_read();
-	assert_string_equal(simtest_log_field(simtest_log_find(log, "rt", "cudaMalloc", 1), 4), "2");
-	assert_string_equal(simtest_log_value(simtest_log_find(log, "rt", "cudaMalloc", 1),
-					      "bytes"),
-			    "3145728");
+	assert_string_equal(simtest_log_field(simtest_log_find(log, "rt", "cudaMalloc", 1), 4),
+			    "2");
+	assert_string_equal(
+		simtest_log_value(simtest_log_find(log, "rt", "cudaMalloc", 1), "bytes"),
+		"3145728");
 	simtest_log_free(log);
 }
 
 static void check_names(void)
 {
-	SIMTEST_CHECK(!strcmp(cudaGetErrorName(cudaErrorMemoryAllocation),
-			      "cudaErrorMemoryAllocation"));
+	SIMTEST_CHECK(
+		!strcmp(cudaGetErrorName(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation"));
 	SIMTEST_CHECK(!strcmp(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory"));
 	SIMTEST_CHECK(!strcmp(cudaGetErrorString(cudaSuccess), "no error"));
 	SIMTEST_CHECK(!strcmp(cudaGetErrorName((cudaError_t)123456), "unrecognized error code"));
@@ -296,8 +297,8 @@ static void stream_is_not_ready_before_its_copy_is_over(void **state)
 	assert_int_equal(simtest_child_run(check_streams, settings), 0);
 }
 
-/* Runs in a process of its own without LD_LIBRARY_PATH: a copy of the library with nothing beside it
- * finds no driver. */
+/* Runs in a process of its own without LD_LIBRARY_PATH: a copy of the library with nothing beside
+ * it finds no driver. */
 static int check_missing_driver(const char *folder)
 {
 	char command[512];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that nvcc built, with the simulated runtime linked in every way that nvcc has, must run on
- * the simulated driver: same output, launches with mangled names in cuLaunchKernel, exact copies.
- * SIMTEST_PROGRAMS is the folder of the programs.
+ * Programs that nvcc built, with the simulated runtime linked in every way that nvcc has, must run
+ * on the simulated driver: same output, launches with mangled names in cuLaunchKernel, exact
+ * copies. SIMTEST_PROGRAMS is the folder of the programs.
  */
 #include "simtest_child.h"
 
