@@ -362,8 +362,9 @@ const struct call_facts *recording_facts_call(const struct recording_facts *fact
 	return NULL;
 }
 
-void recording_facts_read(const char *path, struct recording_facts *facts)
+void recording_facts_read(const char *path, void *context)
 {
+	struct recording_facts *facts = context;
 	struct reading r = {.facts = facts};
 	struct error err = {0};
 	uint64_t kinds = 0;

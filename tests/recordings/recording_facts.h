@@ -63,8 +63,8 @@ struct recording_facts {
 	uint64_t lost;
 };
 
-/* Fails the running test when the file cannot be read. */
-void recording_facts_read(const char *path, struct recording_facts *facts);
+/* Into a struct recording_facts; fails the running test when the file cannot be read. */
+void recording_facts_read(const char *path, void *facts);
 /* NULL when no call of that name is there. */
 const struct call_facts *recording_facts_call(const struct recording_facts *facts,
 					      const char *name);

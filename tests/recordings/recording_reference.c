@@ -16,7 +16,6 @@
 
 #include "error.h"
 #include "import.h"
-#include "recording_facts.h"
 #include "text.h"
 
 const char *recordings_folder(void)
@@ -105,7 +104,8 @@ int reference_run(const char *name, void (*test)(void **state))
 	return rc;
 }
 
-void recording_import(const char *file, struct recording_facts *facts)
+void recording_import(const char *file, void (*use)(const char *trace_path, void *context),
+		      void *context)
 {
 	char folder[] = "/tmp/gputrace-recordings-XXXXXX";
 	char *path = text_format("%s/%s", recordings_folder(), file);
@@ -119,7 +119,7 @@ void recording_import(const char *file, struct recording_facts *facts)
 	char *output = text_format("%s/out.gtrace", folder);
 	int rc = import_file(path, dir_fd, "out.gtrace", &options, &report, &err);
 	if (!rc)
-		recording_facts_read(output, facts);
+		use(output, context);
 	unlinkat(dir_fd, "out.gtrace", 0);
 	close(dir_fd);
 	rmdir(folder);

@@ -12,8 +12,6 @@
 
 #include <yajl/yajl_tree.h>
 
-struct recording_facts;
-
 /* The folder with the recordings; NULL, with a sentence on stdout, when it is not there. */
 const char *recordings_folder(void);
 
@@ -28,8 +26,10 @@ const char *reference_text(yajl_val object, const char *name);
 /* Runs one test per recording of the reference that is there; returns the exit code. */
 int reference_run(const char *name, void (*test)(void **state));
 
-/* Imports into a temporary folder, reads the facts, removes it. Fails the test if that fails. */
-void recording_import(const char *file, struct recording_facts *facts);
+/* Imports into a temporary folder, lets `use` read the trace, removes it. Fails the test if the
+ * import fails. */
+void recording_import(const char *file, void (*use)(const char *trace_path, void *context),
+		      void *context);
 
 /* Within 0.1 %, and for times at least 1 us (the references hold one or three decimals). */
 void assert_near(const char *file, const char *what, double expected, double got, double slack);

@@ -112,7 +112,7 @@ static void export_has_the_reference_numbers(void **state)
 	const char *file = reference_text(entry, "file");
 	struct recording_facts *f = malloc(sizeof(*f));
 	assert_non_null(f);
-	recording_import(file, f);
+	recording_import(file, recording_facts_read, f);
 
 	assert_count(file, "lost events", 0, f->lost);
 	yajl_val devices = reference_member(entry, "devices");

@@ -13,6 +13,7 @@ struct error;
 
 struct import_options {
 	bool keep_partial; /* keep what was read when the recording is cut short */
+	bool replace;	   /* write over an existing output */
 	/* Called now and then with bytes of the file taken and its size; may be NULL. */
 	void (*progress)(void *context, uint64_t taken_bytes, uint64_t file_bytes);
 	void *progress_context;
@@ -28,11 +29,12 @@ struct import_report {
 	int rank;    /* -1 unknown */
 	bool is_cut; /* the recording was cut short and keep_partial was set */
 	bool is_amd;
+	bool output_failed; /* the output, not the recording, is what went wrong */
 };
 
 /*
  * Reads `path` and writes `name` in the directory `dir_fd`. The output appears under its name only
- * when it is complete; an existing file is not replaced (-EEXIST).
+ * when it is complete; an existing file stays (-EEXIST) unless the options say otherwise.
  */
 int import_file(const char *path, int dir_fd, const char *name,
 		const struct import_options *options, struct import_report *report,

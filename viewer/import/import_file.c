@@ -71,6 +71,14 @@ static bool looks_like_json(const unsigned char *data, size_t bytes)
 	return at == bytes || data[at] == '{' || data[at] == ']';
 }
 
+/* Protocol 2 and later start with their number; protocols 0 and 1 with a mark and a dictionary. */
+static bool looks_like_pickle(const unsigned char *data, size_t bytes)
+{
+	return (bytes >= 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5) ||
+	       starts(data, bytes, "(dp", 3) || starts(data, bytes, "(lp", 3) ||
+	       starts(data, bytes, "}q", 2) || starts(data, bytes, "]q", 2);
+}
+
 static int choose(struct import_stream *stream, const char *path, import_function *out,
 		  struct error *err)
 {
@@ -88,32 +96,36 @@ static int choose(struct import_stream *stream, const char *path, import_functio
 		*out = import_nsys;
 		return 0;
 	}
+	if (looks_like_pickle(data, bytes)) {
+		*out = import_pickle;
+		return 0;
+	}
 	if (looks_like_json(data, bytes)) {
 		*out = import_json;
 		return 0;
 	}
 	return error_set(err, -EINVAL,
 			 "is no recording that gputrace knows (PyTorch profiler JSON, nsys SQLite "
-			 "export)");
+			 "export, PyTorch memory snapshot, NCCL flight recorder dump)");
 }
 
-/* Removes an output that did not become complete. */
-static int publish(int dir_fd, const char *temporary, const char *name, struct error *err)
+/* Gives the complete output its name, or removes it. */
+static int publish(int dir_fd, const char *temporary, const char *name, bool replace,
+		   struct error *err)
 {
-	if (!renameat2(dir_fd, temporary, dir_fd, name, RENAME_NOREPLACE))
+	int failed = replace ? renameat(dir_fd, temporary, dir_fd, name)
+			     : renameat2(dir_fd, temporary, dir_fd, name, RENAME_NOREPLACE);
+	if (!failed)
 		return 0;
 	int code = errno;
-	if (code == EINVAL || code == ENOSYS) { /* a file system without that flag */
-		if (!linkat(dir_fd, temporary, dir_fd, name, 0)) {
-			unlinkat(dir_fd, temporary, 0);
-			return 0;
-		}
-		code = errno;
+	if (!replace && (code == EINVAL || code == ENOSYS)) { /* a file system without that flag */
+		code = linkat(dir_fd, temporary, dir_fd, name, 0) ? errno : 0;
 	}
 	unlinkat(dir_fd, temporary, 0);
 	if (code == EEXIST)
 		return error_set(err, -EEXIST, "%s exists already", name);
-	return error_set(err, -code, "cannot name the output %s: %s", name, strerror(code));
+	return code ? error_set(err, -code, "cannot name the output %s: %s", name, strerror(code))
+		    : 0;
 }
 
 static void fill_report(const struct import_sink *sink, struct import_report *report)
@@ -137,6 +149,23 @@ static void write_source(struct import_sink *sink, const char *path,
 			 (unsigned long long)import_stream_file_bytes(stream));
 }
 
+/* Reads the recording into `temporary`, which is complete or gone afterwards. */
+static int import_into(struct import_job *job, import_function importer, int dir_fd,
+		       const char *temporary, struct error *err)
+{
+	job->sink = import_sink_new(dir_fd, temporary);
+	write_source(job->sink, job->path, job->stream);
+	int rc = importer(job, err);
+	if (!rc)
+		rc = import_sink_finish(job->sink, err);
+	fill_report(job->sink, job->report);
+	job->report->output_failed = import_sink_failed(job->sink) != 0;
+	import_sink_free(job->sink);
+	if (rc)
+		unlinkat(dir_fd, temporary, 0);
+	return rc;
+}
+
 int import_file(const char *path, int dir_fd, const char *name,
 		const struct import_options *options, struct import_report *report,
 		struct error *err)
@@ -144,35 +173,28 @@ int import_file(const char *path, int dir_fd, const char *name,
 	struct import_job job = {.path = path, .options = options, .report = report};
 	char *temporary = text_format(".%s.%ld.part", name, (long)getpid());
 	import_function importer = NULL;
+	int rc;
 
 	memset(report, 0, sizeof(*report));
 	report->rank = -1;
-	if (!faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW)) {
-		free(temporary);
-		return error_set(err, -EEXIST, "%s exists already", name);
+	if (!options->replace && !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		report->output_failed = true;
+		rc = error_set(err, -EEXIST, "%s exists already", name);
+		goto free_name;
 	}
-	int rc = import_stream_open(path, &job.stream, err);
+	rc = import_stream_open(path, &job.stream, err);
 	if (rc)
 		goto free_name;
 	rc = choose(job.stream, path, &importer, err);
-	if (rc)
-		goto close_stream;
-	job.sink = import_sink_new(dir_fd, temporary);
-	write_source(job.sink, path, job.stream);
-	rc = importer(&job, err);
 	if (!rc)
-		rc = import_sink_finish(job.sink, err);
-	fill_report(job.sink, report);
-	import_sink_free(job.sink);
-	if (rc)
-		unlinkat(dir_fd, temporary, 0);
-	else
-		rc = publish(dir_fd, temporary, name, err);
-close_stream:
+		rc = import_into(&job, importer, dir_fd, temporary, err);
 	import_stream_close(job.stream);
+	if (rc)
+		goto free_name;
+	rc = publish(dir_fd, temporary, name, options->replace, err);
+	report->output_failed = rc != 0;
+
 free_name:
 	free(temporary);
-	if (rc)
-		return error_because(err, rc, "%s", path);
-	return 0;
+	return rc ? error_because(err, rc, "%s", path) : 0;
 }

@@ -24,4 +24,7 @@ int import_json(struct import_job *job, struct error *err);
 /* nsys export --type sqlite. */
 int import_nsys(struct import_job *job, struct error *err);
 
+/* PyTorch memory snapshots and NCCL flight recorder dumps. */
+int import_pickle(struct import_job *job, struct error *err);
+
 #endif

@@ -6,7 +6,7 @@
  * it comes. Ticks are the recording's nanoseconds plus one, so that 0 keeps its meaning of
  * "unknown".
  */
-#include "import_sink.h"
+#include "import_sink_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,59 +24,6 @@
 
 #define SPOOL_EVENTS 4096u
 #define MONTH_NS     (30ll * 24 * 3600 * 1000000000ll)
-#define RECORD_MAX   65528u
-
-struct thread {
-	int64_t process, thread;
-	uint32_t call_count;
-	char *name;
-	uint64_t begin_ticks;
-};
-
-struct name {
-	char *text;
-	size_t length;
-	uint64_t id;
-	uint16_t space;
-	uint32_t next; /* with the same hash, index + 1 */
-};
-
-struct spooled {
-	uint32_t thread;
-	uint32_t offset;
-};
-
-struct import_sink {
-	int dir_fd;
-	char *file_name;
-	struct trace_writer *writer;
-	int failed;
-	struct error failure;
-
-	bool settled;
-	int64_t middle_ns; /* the median of the first events */
-	bool has_realtime;
-	int64_t realtime_offset_ns;
-
-	unsigned char *spool;
-	size_t spool_bytes, spool_capacity, spool_events;
-	struct spooled *spooled;
-	size_t spooled_count, spooled_capacity;
-
-	struct map name_map; /* hash of space and text -> index + 1 */
-	struct name *names;
-	size_t name_count, name_capacity;
-	uint64_t last_id[8]; /* by space */
-
-	struct map thread_map; /* hash of process and thread -> index + 1 */
-	struct thread *threads;
-	size_t thread_count, thread_capacity;
-
-	uint64_t losses[RECORD_KIND_LIMIT][LOSS_IMPORT + 1];
-	uint64_t devices; /* bit per ordinal below 64 */
-	struct import_totals totals;
-	_Alignas(8) char record[RECORD_MAX]; /* where long records are put together */
-};
 
 struct import_sink *import_sink_new(int dir_fd, const char *name)
 {
@@ -84,6 +31,7 @@ struct import_sink *import_sink_new(int dir_fd, const char *name)
 	sink->dir_fd = dir_fd;
 	sink->file_name = xstrdup(name);
 	map_init(&sink->name_map);
+	map_init(&sink->site_map);
 	map_init(&sink->thread_map);
 	return sink;
 }
@@ -104,6 +52,7 @@ void import_sink_free(struct import_sink *sink)
 	free(sink->spooled);
 	free(sink->file_name);
 	map_fini(&sink->name_map);
+	map_fini(&sink->site_map);
 	map_fini(&sink->thread_map);
 	free(sink);
 }
@@ -138,7 +87,7 @@ static uint64_t realtime_of(const struct import_sink *sink, int64_t time_ns)
 	return (uint64_t)realtime;
 }
 
-static void write_record(struct import_sink *sink, uint32_t thread, const void *record)
+void import_sink_write(struct import_sink *sink, uint32_t thread, const void *record)
 {
 	const struct record_head *head = record;
 	if (sink->failed)
@@ -210,12 +159,12 @@ static void settle_record(struct import_sink *sink, uint32_t thread, const void 
 		sink->totals.records++;
 		sink->totals.by_kind[head->kind]++;
 		if (thread && thread <= sink->thread_count) {
-			struct thread *t = &sink->threads[thread - 1];
+			struct sink_thread *t = &sink->threads[thread - 1];
 			if (!t->begin_ticks || begin_ticks < t->begin_ticks)
 				t->begin_ticks = begin_ticks;
 		}
 	}
-	write_record(sink, thread, record);
+	import_sink_write(sink, thread, record);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -262,7 +211,7 @@ static void spool_record(struct import_sink *sink, uint32_t thread, const void *
 			array_grow(sink->spooled, &sink->spooled_capacity, sizeof(*sink->spooled));
 	memcpy(sink->spool + sink->spool_bytes, record, head->size_bytes);
 	sink->spooled[sink->spooled_count++] =
-		(struct spooled){thread, (uint32_t)sink->spool_bytes};
+		(struct sink_spooled){thread, (uint32_t)sink->spool_bytes};
 	sink->spool_bytes += head->size_bytes;
 }
 
@@ -293,149 +242,6 @@ void import_sink_add(struct import_sink *sink, uint32_t thread, const void *reco
 		import_sink_settle(sink);
 }
 
-uint64_t import_sink_name(struct import_sink *sink, uint16_t space, const char *text, size_t length)
-{
-	struct record_name *record = (struct record_name *)sink->record;
-	uint64_t hash = map_mix(map_hash_bytes(text, length), space);
-	bool is_new;
-	uint64_t *slot = map_slot(&sink->name_map, hash, &is_new);
-
-	for (size_t at = *slot; at; at = sink->names[at - 1].next) {
-		const struct name *n = &sink->names[at - 1];
-		if (n->space == space && n->length == length && !memcmp(n->text, text, length))
-			return n->id;
-	}
-	if (sink->name_count == sink->name_capacity)
-		sink->names = array_grow(sink->names, &sink->name_capacity, sizeof(*sink->names));
-	struct name *n = &sink->names[sink->name_count++];
-	*n = (struct name){xmalloc(length + 1), length, ++sink->last_id[space % 8], space,
-			   (uint32_t)*slot};
-	memcpy(n->text, text, length);
-	n->text[length] = 0;
-	*slot = sink->name_count;
-
-	/* A name longer than a record is cut: nobody reads 64 KiB of template arguments. */
-	size_t kept = length;
-	if (kept > RECORD_MAX - sizeof(*record))
-		kept = RECORD_MAX - sizeof(*record);
-	size_t size = (sizeof(*record) + kept + 7) & ~(size_t)7;
-	memset(record, 0, sizeof(*record));
-	record->head.kind = RECORD_KIND_name;
-	record->head.size_bytes = (uint16_t)size;
-	record->id = n->id;
-	record->space = space;
-	record->text_bytes = (uint32_t)kept;
-	memcpy(record->text, text, kept);
-	memset(record->text + kept, 0, size - sizeof(*record) - kept);
-	import_sink_add(sink, 0, record);
-	return n->id;
-}
-
-uint32_t import_sink_thread(struct import_sink *sink, int64_t process, int64_t thread)
-{
-	bool is_new;
-	uint64_t *slot =
-		map_slot(&sink->thread_map, map_mix((uint64_t)process, (uint64_t)thread), &is_new);
-	if (!is_new)
-		return (uint32_t)*slot;
-	if (sink->thread_count == sink->thread_capacity)
-		sink->threads =
-			array_grow(sink->threads, &sink->thread_capacity, sizeof(*sink->threads));
-	sink->threads[sink->thread_count++] = (struct thread){.process = process, .thread = thread};
-	*slot = sink->thread_count;
-	return (uint32_t)*slot;
-}
-
-void import_sink_name_thread(struct import_sink *sink, uint32_t thread, const char *name,
-			     size_t length)
-{
-	if (!thread || thread > sink->thread_count)
-		return;
-	struct thread *t = &sink->threads[thread - 1];
-	free(t->name);
-	if (length > 255)
-		length = 255;
-	t->name = xmalloc(length + 1);
-	memcpy(t->name, name, length);
-	t->name[length] = 0;
-}
-
-uint32_t import_sink_next_call(struct import_sink *sink, uint32_t thread)
-{
-	return thread && thread <= sink->thread_count ? ++sink->threads[thread - 1].call_count : 0;
-}
-
-size_t import_sink_thread_count(const struct import_sink *sink)
-{
-	return sink->thread_count;
-}
-
-void import_sink_info(struct import_sink *sink, const char *key, const char *format, ...)
-{
-	_Alignas(8) char buffer[sizeof(struct record_info) + 4096];
-	struct record_info *record = (struct record_info *)buffer;
-	size_t key_length = strlen(key), space = 4096 - key_length;
-	va_list arguments;
-
-	memset(buffer, 0, sizeof(buffer));
-	memcpy(record->text, key, key_length);
-	va_start(arguments, format);
-	int length = vsnprintf(record->text + key_length, space, format, arguments);
-	va_end(arguments);
-	if (length < 0)
-		return;
-	size_t kept = (size_t)length < space ? (size_t)length : space - 1;
-	record->head.kind = RECORD_KIND_info;
-	record->head.size_bytes =
-		(uint16_t)((sizeof(*record) + key_length + kept + 7) & ~(size_t)7);
-	record->key_bytes = (uint16_t)key_length;
-	record->value_bytes = (uint32_t)kept;
-	import_sink_add(sink, 0, record);
-}
-
-void import_sink_device(struct import_sink *sink, const struct record_device *device,
-			const char *name, size_t name_length)
-{
-	_Alignas(8) char buffer[sizeof(*device) + 264];
-	struct record_device *record = (struct record_device *)buffer;
-	if (name_length > 255)
-		name_length = 255;
-	memset(buffer, 0, sizeof(buffer));
-	*record = *device;
-	record->head.kind = RECORD_KIND_device;
-	record->head.size_bytes = (uint16_t)((sizeof(*record) + name_length + 7) & ~(size_t)7);
-	record->head.reserved = 0;
-	record->name_bytes = (uint32_t)name_length;
-	memcpy(record->name, name, name_length);
-	if (device->ordinal < 64)
-		sink->devices |= 1ull << device->ordinal;
-	import_sink_add(sink, 0, record);
-}
-
-bool import_sink_has_device(const struct import_sink *sink, uint32_t ordinal)
-{
-	return ordinal < 64 && sink->devices >> ordinal & 1;
-}
-
-static void write_threads(struct import_sink *sink)
-{
-	for (size_t i = 0; i < sink->thread_count; i++) {
-		_Alignas(8) char buffer[sizeof(struct record_thread) + 264] = {0};
-		struct record_thread *record = (struct record_thread *)buffer;
-		const struct thread *t = &sink->threads[i];
-		size_t length = t->name ? strlen(t->name) : 0;
-		record->head.kind = RECORD_KIND_thread;
-		record->head.size_bytes = (uint16_t)((sizeof(*record) + length + 7) & ~(size_t)7);
-		record->thread = (uint32_t)(i + 1);
-		record->thread_id = (uint32_t)t->thread;
-		record->begin_ticks = t->begin_ticks;
-		record->name_bytes = (uint32_t)length;
-		if (length)
-			memcpy(record->name, t->name, length);
-		write_record(sink, (uint32_t)(i + 1), record);
-	}
-}
-
 static void write_losses(struct import_sink *sink)
 {
 	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++) {
@@ -449,7 +255,7 @@ static void write_losses(struct import_sink *sink)
 				.lost_kind = kind,
 				.reason = reason,
 			};
-			write_record(sink, 0, &record);
+			import_sink_write(sink, 0, &record);
 		}
 	}
 }
@@ -463,8 +269,8 @@ int import_sink_finish(struct import_sink *sink, struct error *err)
 		.realtime_ns = realtime_of(sink, sink->totals.first_ns),
 		.gpu_ns = import_sink_ticks(sink->totals.first_ns),
 	};
-	write_record(sink, 0, &clock);
-	write_threads(sink);
+	import_sink_write(sink, 0, &clock);
+	import_sink_write_threads(sink);
 	write_losses(sink);
 	if (!sink->failed) {
 		sink->failed = trace_writer_finish(sink->writer, SESSION_IMPORTED, &sink->failure);

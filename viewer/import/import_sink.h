@@ -31,6 +31,10 @@ void import_sink_set_realtime(struct import_sink *sink, int64_t realtime_minus_r
 uint64_t import_sink_name(struct import_sink *sink, uint16_t space, const char *text,
 			  size_t length);
 
+/* The number of a call site, innermost frame first, written when it is new; 0 without frames. */
+#define IMPORT_MAX_FRAMES 128u
+uint64_t import_sink_site(struct import_sink *sink, const struct site_frame *frames, size_t count);
+
 /* A thread of the recording; the same numbers give the same thread. */
 uint32_t import_sink_thread(struct import_sink *sink, int64_t process, int64_t thread);
 void import_sink_name_thread(struct import_sink *sink, uint32_t thread, const char *name,

@@ -20,7 +20,6 @@
 
 #define MAX_OPERATORS 1500000u /* 60 MB */
 #define MAX_SORTS     64u
-#define MAX_FRAMES    128u
 #define MAX_WALK      4096u
 #define NONE	      UINT32_MAX
 
@@ -236,27 +235,12 @@ static uint64_t site_of(struct import_sites *sites, uint32_t node)
 	struct tree_node *n = &sites->nodes[node - 1];
 	if (n->site)
 		return n->site;
-	_Alignas(8) char
-		buffer[sizeof(struct record_site) + (MAX_FRAMES + 1) * sizeof(struct site_frame)];
-	struct record_site *record = (struct record_site *)buffer;
-	memset(record, 0, sizeof(*record));
-	uint64_t hash = 0;
-	for (uint32_t at = node; at; at = sites->nodes[at - 1].parent) {
-		struct site_frame *frame = &record->frames[record->frame_count++];
-		if (record->frame_count == MAX_FRAMES + 1) {
-			*frame = (struct site_frame){.type = FRAME_TRUNCATED};
-			break;
-		}
-		*frame = sites->frames[sites->nodes[at - 1].frame];
-		hash = map_mix(map_mix(hash, frame->value),
-			       (uint64_t)frame->type << 32 | frame->line);
-	}
-	record->head.kind = RECORD_KIND_site;
-	record->head.size_bytes =
-		(uint16_t)(sizeof(*record) + record->frame_count * sizeof(struct site_frame));
-	record->id = hash ? hash : 1;
-	n->site = record->id;
-	import_sink_add(sites->sink, 0, record);
+	struct site_frame frames[IMPORT_MAX_FRAMES + 1];
+	size_t count = 0;
+	/* One frame more than fits, so that the sink sees that there are more. */
+	for (uint32_t at = node; at && count <= IMPORT_MAX_FRAMES; at = sites->nodes[at - 1].parent)
+		frames[count++] = sites->frames[sites->nodes[at - 1].frame];
+	n->site = import_sink_site(sites->sink, frames, count);
 	return n->site;
 }
 

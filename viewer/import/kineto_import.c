@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dump_import.h"
 #include "error.h"
 #include "import_stream.h"
 #include "json_walk.h"
@@ -160,6 +161,32 @@ static const struct {
 	{"PT_PROFILER_JOB_NAME", "job.name"},
 };
 
+/* Keeps what a flight recorder dump in JSON would need, should this be one. */
+static void keep_flight_member(struct kineto *k, const struct json_slice *key,
+			       const struct json_slice *value)
+{
+	static const char *const names[] = {"entries",	    "version", "pg_config",
+					    "nccl_version", "rank",    "host_name"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!json_is(key, names[i]) || k->flight_count == KINETO_FLIGHT_MEMBERS)
+			continue;
+		struct text *text = &k->flight_text[k->flight_count++];
+		struct data_value *name = data_value_new(k->tree, DATA_TEXT), *member;
+		/* The walker's window moves on, the tree points into its text. */
+		if (value->is_string)
+			text_add(text, "\"");
+		text_add_bytes(text, value->at, value->length);
+		text_add(text, value->is_string ? "\" " : " ");
+		struct json_slice copy = {text_string(text), text->length, false, false};
+		if (!name || data_read_json(&copy, k->tree, &member, NULL))
+			return;
+		name->text = names[i];
+		name->length = strlen(names[i]);
+		data_append(k->tree, k->flight, name);
+		data_append(k->tree, k->flight, member);
+	}
+}
+
 static int on_member(void *context, const struct json_slice *key, const struct json_slice *value,
 		     struct error *err)
 {
@@ -167,14 +194,13 @@ static int on_member(void *context, const struct json_slice *key, const struct j
 	int64_t base;
 	(void)err;
 	k->has_nodes |= json_is(key, "nodes");
-	k->has_schema |= json_is(key, "schema");
-	k->has_entries |= json_is(key, "entries");
+	keep_flight_member(k, key, value);
 	if (json_is(key, "deviceProperties")) {
 		kineto_devices(k, value);
 	} else if (json_is(key, "distributedInfo")) {
 		read_distributed(k, value);
 	} else if (json_is(key, "baseTimeNanoseconds") && json_to_int(value, &base)) {
-		/* PyTorch 2.2 .. 2.3 wrote the base and absolute times (kineto#384 and after). */
+		/* Times that are since 1970 by themselves are not relative to a base. */
 		k->has_base_time = true;
 		import_sink_set_realtime(k->sink, k->has_epoch_time ? 0 : base);
 	} else {
@@ -266,7 +292,10 @@ int import_json(struct import_job *job, struct error *err)
 	k.join = import_join_new(job->sink);
 	map_init(&k.api_map);
 	text_init(&k.scratch);
-	import_sink_info(job->sink, "import.format", "pytorch-profiler");
+	for (size_t i = 0; i < KINETO_FLIGHT_MEMBERS; i++)
+		text_init(&k.flight_text[i]);
+	k.tree = data_tree_new();
+	k.flight = data_value_new(k.tree, DATA_DICTIONARY);
 	int rc = json_walk(job->stream, &handler, &walk, err);
 	if (!rc && walk.is_cut && !job->options->keep_partial)
 		rc = error_set(
@@ -274,9 +303,13 @@ int import_json(struct import_job *job, struct error *err)
 			"is cut short: the JSON text ends after %llu bytes, inside event %llu "
 			"(--partial keeps what is there)",
 			(unsigned long long)walk.bytes, (unsigned long long)walk.events + 1);
+	bool is_flight = !walk.had_events && flight_recorder_matches(k.flight);
+	if (!rc && is_flight)
+		rc = import_flight_json(job, k.flight, err);
 	else if (!rc && !k.known_events)
 		rc = refuse(&k, &walk, err);
-	if (!rc) {
+	if (!rc && !is_flight) {
+		import_sink_info(job->sink, "import.format", "pytorch-profiler");
 		import_join_flush(k.join);
 		write_facts(&k, &walk);
 		job->report->format = "PyTorch profiler";
@@ -288,5 +321,8 @@ int import_json(struct import_job *job, struct error *err)
 	import_sites_free(k.sites);
 	map_fini(&k.api_map);
 	text_fini(&k.scratch);
+	data_tree_free(k.tree);
+	for (size_t i = 0; i < KINETO_FLIGHT_MEMBERS; i++)
+		text_fini(&k.flight_text[i]);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_KINETO_IMPORT_H
 #define GPUTRACE_KINETO_IMPORT_H
 
+#include "data_tree.h"
 #include "import_api.h"
 #include "import_formats.h"
 #include "import_join.h"
@@ -14,6 +15,8 @@
 #include "kineto_event.h"
 #include "map.h"
 #include "text.h"
+
+#define KINETO_FLIGHT_MEMBERS 8u
 
 struct kineto {
 	struct import_job *job;
@@ -33,7 +36,11 @@ struct kineto {
 	uint32_t gpu_devices_seen; /* bits of ordinals below 32 with work */
 	bool has_amd, has_base_time, has_epoch_time;
 	/* what the outermost object turned out to hold besides events */
-	bool has_nodes, has_entries, has_schema;
+	bool has_nodes;
+	struct data_tree *tree; /* members of a flight recorder dump */
+	struct data_value *flight;
+	struct text flight_text[KINETO_FLIGHT_MEMBERS]; /* their text, which the tree points into */
+	size_t flight_count;
 	int64_t rank, world_size;
 };
 
