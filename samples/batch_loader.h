@@ -11,12 +11,14 @@
 
 #include "step_loop.h"
 
+#define BATCH_LABEL_BYTES ((size_t)1 << 20)
+
 struct batch_loader {
 	bool pinned, overlapped;
 	size_t bytes;
 	gpu_stream compute, link; /* the same stream unless overlapped */
-	unsigned char *host[2];
-	void *device[2];
+	unsigned char *host[2], *host_labels[2];
+	void *device[2], *device_labels[2];
 	gpu_event copied[2];   /* the batch is on the GPU */
 	gpu_event consumed[2]; /* the batch is no longer needed there */
 	long next;	       /* number of the next batch to copy */
@@ -44,6 +46,9 @@ static inline void batch_loader_open(struct batch_loader *loader, size_t bytes, 
 		}
 		memset(loader->host[i], i, bytes);
 		GPU_TRY(gpu_alloc(&loader->device[i], bytes));
+		GPU_TRY(gpu_host_alloc(&loader->host_labels[i], BATCH_LABEL_BYTES));
+		memset(loader->host_labels[i], i, BATCH_LABEL_BYTES);
+		GPU_TRY(gpu_alloc(&loader->device_labels[i], BATCH_LABEL_BYTES));
 		GPU_TRY(gpu_event_open(&loader->copied[i]));
 		GPU_TRY(gpu_event_open(&loader->consumed[i]));
 	}
@@ -57,6 +62,8 @@ static inline void batch_loader_close(struct batch_loader *loader)
 		else
 			free(loader->host[i]);
 		GPU_TRY(gpu_free(loader->device[i]));
+		GPU_TRY(gpu_host_free(loader->host_labels[i]));
+		GPU_TRY(gpu_free(loader->device_labels[i]));
 		GPU_TRY(gpu_event_close(loader->copied[i]));
 		GPU_TRY(gpu_event_close(loader->consumed[i]));
 	}
@@ -76,14 +83,17 @@ static inline void batch_loader_copy(struct batch_loader *loader)
 	long batch = loader->next++;
 	int slot = (int)(batch & 1);
 
-	/* A pinned buffer is read by the GPU until its copy has run; a pageable one never is. */
-	if (loader->pinned && batch >= 2)
+	/* A pinned buffer is read by the GPU until its copy has run. */
+	if (batch >= 2)
 		GPU_TRY(gpu_event_sync(loader->copied[slot]));
 	batch_fill(loader->host[slot], loader->bytes, batch);
+	batch_fill(loader->host_labels[slot], BATCH_LABEL_BYTES, batch);
 	if (batch >= 2)
 		GPU_TRY(gpu_stream_wait_event(loader->link, loader->consumed[slot]));
 	GPU_TRY(gpu_upload_async(loader->device[slot], loader->host[slot], loader->bytes,
 				 loader->link));
+	GPU_TRY(gpu_upload_async(loader->device_labels[slot], loader->host_labels[slot],
+				 BATCH_LABEL_BYTES, loader->link));
 	GPU_TRY(gpu_event_record(loader->copied[slot], loader->link));
 }
 
