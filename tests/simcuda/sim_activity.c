@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct entry {
 	struct entry *next;
@@ -21,6 +22,20 @@ static size_t heap_count, heap_size;
 static uint64_t last_order;
 static struct entry *for_tool, **for_tool_link = &for_tool;
 static pthread_mutex_t tool_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/* Held from taking records until they are in the log and on the list for the tool, so that who comes
+ * second finds complete what the first took. */
+static pthread_mutex_t take_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void sim_activity_reset_after_fork(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+	memcpy(&tool_lock, &fresh, sizeof(fresh));
+	pthread_mutex_init(&take_lock, NULL);
+	heap_count = 0;
+	for_tool = NULL;
+	for_tool_link = &for_tool;
+}
 
 bool sim_activity_is_wanted(void)
 {
@@ -138,6 +153,7 @@ void sim_activity_deliver(bool to_tool)
 {
 	struct entry *first, *last = NULL;
 
+	pthread_mutex_lock(&take_lock);
 	sim_lock();
 	first = take_over();
 	sim_unlock();
@@ -154,6 +170,7 @@ void sim_activity_deliver(bool to_tool)
 	} else {
 		free_entries(first);
 	}
+	pthread_mutex_unlock(&take_lock);
 	if (to_tool)
 		call_tool();
 }

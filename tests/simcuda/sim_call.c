@@ -57,8 +57,13 @@ static void after_fork_in_child(void)
 	pthread_mutex_init(&lock, NULL);
 	if (this_thread)
 		this_thread->tid = 0;
-	sim_state.is_forked = sim_state.is_initialised;
+	if (sim_state.is_initialised) {
+		sim_state.is_forked = true;
+		sim_state.has_log = false;
+	}
 	sim_worker_reset_after_fork();
+	sim_activity_reset_after_fork();
+	sim_log_reset_after_fork();
 }
 
 __attribute__((constructor)) static void prepare_process(void)
@@ -136,47 +141,46 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 		call->begin_ns = sim_clock_now_ns();
 	sim_lock();
 	call->is_locked = true;
-	if (!(flags & INIT))
+	if (flags & CONFIGURES)
 		load_configuration();
-	else if (!sim_state.is_initialised)
+	if ((flags & INIT) && !sim_state.is_initialised)
 		return CUDA_ERROR_NOT_INITIALIZED;
+	if ((flags & INIT) && thread->is_in_host_function)
+		return CUDA_ERROR_NOT_PERMITTED;
 	if (sim_state.has_faults) {
 		result = sim_faults_next(function);
 		if (result)
 			return result;
 	}
-	if ((flags & CTX) == CTX) {
-		call->context = sim_context_current(thread);
-		if (!call->context)
-			return thread->depth > 0 && thread->contexts[thread->depth - 1]
-			               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
-			               : CUDA_ERROR_INVALID_CONTEXT;
-	}
-	return CUDA_SUCCESS;
+	call->context = sim_context_current(thread);
+	if ((flags & CTX) != CTX || call->context)
+		return CUDA_SUCCESS;
+	return thread->depth > 0 && thread->contexts[thread->depth - 1]
+	               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+	               : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-void sim_call_wait(struct sim_call *call, uint64_t ns, uint64_t job)
+void sim_call_wait(struct sim_call *call, uint64_t ns, struct sim_after after)
 {
 	if (ns > call->wait_ns)
 		call->wait_ns = ns;
-	if (job > call->wait_job)
-		call->wait_job = job;
+	call->wait_after = sim_worker_join(call->wait_after, after);
 }
 
-static void wait_for(uint64_t ns, uint64_t job, bool may_spin)
+static void wait_for(uint64_t ns, struct sim_after after, bool may_spin)
 {
 	if (ns > 0)
 		sim_clock_wait(ns, may_spin);
-	if (job > 0)
-		sim_worker_wait(job);
+	if (after.job > 0)
+		sim_worker_wait(after);
 }
 
-void sim_call_wait_now(struct sim_call *call, uint64_t ns, uint64_t job)
+void sim_call_wait_now(struct sim_call *call, uint64_t ns, struct sim_after after)
 {
-	if (sim_clock_is_over(ns) && sim_worker_is_done(job))
+	if (sim_clock_is_over(ns) && sim_worker_is_done(after))
 		return;
 	sim_unlock();
-	wait_for(ns, job, !call->is_waiting_without_spin);
+	wait_for(ns, after, !call->is_waiting_without_spin);
 	sim_lock();
 }
 
@@ -202,7 +206,7 @@ CUresult sim_call_end(struct sim_call *call, CUresult result)
 {
 	if (call->is_locked) {
 		sim_unlock();
-		wait_for(call->wait_ns, call->wait_job, !call->is_waiting_without_spin);
+		wait_for(call->wait_ns, call->wait_after, !call->is_waiting_without_spin);
 		if (call->sync_type && call->context && sim_activity_is_wanted())
 			report_sync(call);
 		if (sim_state.has_log && (call->flags & LOG)) {

@@ -19,10 +19,12 @@ struct sim_context *sim_context_current(struct sim_thread *thread)
 	if (thread->depth == 0)
 		return NULL;
 	context = thread->contexts[thread->depth - 1];
-	return context && context->object.is_live &&
-	                       context->unique_id == thread->context_ids[thread->depth - 1]
-	               ? context
-	               : NULL;
+	if (!context || !context->object.is_live)
+		return NULL;
+	/* A primary context that was reset and retained again is the same one for all threads. */
+	if (context->is_primary)
+		return context->unique_id != 0 ? context : NULL;
+	return context->unique_id == thread->context_ids[thread->depth - 1] ? context : NULL;
 }
 
 static struct sim_context *find_context(CUcontext handle)
@@ -102,7 +104,7 @@ CUresult sim_context_destroy(struct sim_call *call, CUcontext handle)
 
 	if (!context || context->is_primary)
 		return handle ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-	sim_call_wait_now(call, context->tail_ns, context->last_job);
+	sim_call_wait_now(call, context->tail_ns, context->after);
 	if (find_context(handle) != context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	close_context(context);
@@ -157,7 +159,7 @@ CUresult sim_context_release_primary(struct sim_call *call, CUdevice ordinal, bo
 		return reset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 	if (!reset && (device->primary_count == 0 || --device->primary_count > 0))
 		return device->primary_count == 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
-	sim_call_wait_now(call, primary->tail_ns, primary->last_job);
+	sim_call_wait_now(call, primary->tail_ns, primary->after);
 	if (primary->unique_id != 0)
 		reopen_as_empty(primary);
 	sim_note_live(call);
@@ -243,7 +245,7 @@ CUresult sim_context_synchronize(struct sim_call *call, CUcontext handle)
 	call->context = context;
 	call->is_waiting_without_spin = context->flags & CU_CTX_SCHED_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_CONTEXT;
-	sim_call_wait(call, context->tail_ns, context->last_job);
+	sim_call_wait(call, context->tail_ns, context->after);
 	return CUDA_SUCCESS;
 }
 

@@ -106,15 +106,14 @@ static uint64_t host_is_free_ns(const struct copy *copy)
 	return copy->end_ns - copy->cost.unstaged_ns;
 }
 
-/* Moves the bytes, or sees to it that they will be moved; *job is what later work comes after. */
-static CUresult move(struct sim_call *call, const struct copy *copy, uint64_t *job)
+/* Moves the bytes, or sees to it that they will be moved. */
+static CUresult move(struct sim_call *call, const struct copy *copy)
 {
 	struct sim_job move = { .type = JOB_MOVE, .to = copy->to.bytes, .from = copy->from.bytes,
 		                .bytes = copy->bytes };
 
-	*job = 0;
 	if (host_is_free_ns(copy) > 0) {
-		sim_call_wait_now(call, 0, sim_stream_last_job(copy->stream));
+		sim_call_wait_now(call, 0, sim_stream_after(copy->stream));
 		sim_unlock();
 		sim_worker_run_now(&move);
 		sim_lock();
@@ -131,8 +130,7 @@ static CUresult move(struct sim_call *call, const struct copy *copy, uint64_t *j
 		memcpy(move.owned, copy->from.bytes, copy->bytes);
 		move.from = move.owned;
 	}
-	*job = sim_worker_add(copy->stream, &move);
-	if (*job == 0) {
+	if (!sim_worker_add(copy->stream, &move)) {
 		free(move.owned);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -149,7 +147,6 @@ CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t byte
 {
 	struct copy copy = { .bytes = bytes, .is_async = flags & COPY_ASYNC };
 	CUresult result;
-	uint64_t job;
 
 	SIM_NOTE(call, "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d",
 	         (unsigned long long)to, (unsigned long long)from, bytes, sim_handle(stream),
@@ -168,15 +165,13 @@ CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t byte
 	classify(&copy);
 	SIM_NOTE(call, "direction=%s", direction_text(copy.direction));
 	schedule(&copy);
-	/* The stream is advanced before the lock can be given up, and by the job when there is one. */
-	sim_stream_advance(copy.stream, copy.end_ns, 0);
+	/* The stream is advanced before the lock can be given up. */
+	sim_stream_advance(copy.stream, copy.end_ns, copy.stream->after);
 	report(call, &copy);
-	result = move(call, &copy, &job);
+	result = move(call, &copy);
 	if (result)
 		return result;
-	if (job > 0)
-		sim_stream_advance(copy.stream, 0, job);
-	sim_call_wait(call, host_is_free_ns(&copy), 0);
+	sim_call_wait(call, host_is_free_ns(&copy), (struct sim_after){ 0 });
 	return CUDA_SUCCESS;
 }
 
@@ -188,7 +183,7 @@ CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsign
 	struct simcuda_activity activity = { .kind = 3 };
 	size_t bytes = count * width;
 	struct sim_place place;
-	uint64_t begin, job = 0;
+	uint64_t begin;
 
 	SIM_NOTE(call, "dst=0x%llx\tvalue=%u\tbytes=%zu\tstream=0x%llx\tasync=%d",
 	         (unsigned long long)to, value, bytes, sim_handle(stream_handle), is_async);
@@ -204,10 +199,8 @@ CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsign
 	set.is_device_memory = place.kind == SIM_DEVICE;
 	if (sim_worker_is_idle() && bytes <= DO_NOW_BYTES) {
 		sim_worker_run_now(&set);
-	} else {
-		job = sim_worker_add(stream, &set);
-		if (job == 0)
-			return CUDA_ERROR_OUT_OF_MEMORY;
+	} else if (!sim_worker_add(stream, &set)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	begin = sim_clock_now_ns() + sim_model_launch_latency_ns();
 	if (sim_stream_ready_ns(stream) > begin)
@@ -222,7 +215,7 @@ CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsign
 	activity.value = value;
 	activity.destination_kind = cupti_memory_kinds[place.kind];
 	activity.is_async = is_async;
-	sim_stream_advance(stream, activity.end_ns, job);
+	sim_stream_advance(stream, activity.end_ns, stream->after);
 	sim_activity_add(&activity);
 	return CUDA_SUCCESS;
 }

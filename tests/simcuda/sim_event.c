@@ -71,7 +71,7 @@ CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream
 	now = sim_clock_now_ns();
 	ready = sim_stream_ready_ns(stream);
 	event->time_ns = ready > now ? ready : now;
-	event->last_job = sim_stream_last_job(stream);
+	event->after = sim_stream_after(stream);
 	event->is_recorded = true;
 	return CUDA_SUCCESS;
 }
@@ -79,7 +79,7 @@ CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream
 static bool is_complete(const struct sim_event *event)
 {
 	return !event->is_recorded ||
-	       (sim_clock_is_over(event->time_ns) && sim_worker_is_done(event->last_job));
+	       (sim_clock_is_over(event->time_ns) && sim_worker_is_done(event->after));
 }
 
 CUresult sim_event_query(struct sim_call *call, CUevent handle)
@@ -103,7 +103,7 @@ CUresult sim_event_synchronize(struct sim_call *call, CUevent handle)
 	call->is_waiting_without_spin = event->flags & CU_EVENT_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_EVENT;
 	if (event->is_recorded)
-		sim_call_wait(call, event->time_ns, event->last_job);
+		sim_call_wait(call, event->time_ns, event->after);
 	return CUDA_SUCCESS;
 }
 

@@ -66,6 +66,11 @@ struct sim_range {
 	uint64_t buffer_id;
 };
 
+/* A place in the order of the worker's jobs: after the newest job and the newest host function. */
+struct sim_after {
+	uint64_t job, host;
+};
+
 struct sim_heap {
 	uint64_t base;
 	size_t bytes;
@@ -92,6 +97,7 @@ struct sim_device {
 	unsigned primary_count, primary_flags;
 	struct sim_memory_pool *default_pool, *current_pool;
 	unsigned char uuid[16];
+	struct sim_after reuse_after; /* of memory that was freed in stream order */
 	uint32_t peers; /* ordinals that this device's contexts may access */
 };
 
@@ -100,7 +106,7 @@ struct sim_stream {
 	struct sim_context *context;
 	struct sim_stream *next; /* of the context */
 	uint64_t tail_ns;        /* when all of its work is done */
-	uint64_t last_job;       /* the newest job of sim_worker.c that its next work comes after */
+	struct sim_after after;  /* what its next work comes after */
 	uint64_t unique_id;      /* cuStreamGetId */
 	uint32_t id;             /* CUPTI's number, in the context */
 	unsigned flags;
@@ -115,7 +121,8 @@ struct sim_event {
 	struct sim_object object;
 	struct sim_context *context;
 	struct sim_event *next, *previous; /* of the context */
-	uint64_t time_ns, last_job;
+	uint64_t time_ns;
+	struct sim_after after;
 	unsigned flags;
 	bool is_recorded;
 };
@@ -131,7 +138,7 @@ struct sim_context {
 	struct sim_event *events;
 	struct sim_module *modules;
 	uint64_t tail_ns, blocking_tail_ns; /* over all streams, over the blocking ones */
-	uint64_t last_job, blocking_last_job;
+	struct sim_after after, blocking_after;
 	uint32_t next_stream_id;
 	size_t limits[CU_LIMIT_MAX];
 	CUfunc_cache cache_config;
@@ -176,6 +183,7 @@ struct sim_thread {
 	int depth;
 	int tid;
 	uint32_t runtime_depth, runtime_correlation;
+	bool is_in_host_function; /* where CUDA calls are not permitted */
 	uint64_t stream_context_id; /* in which `stream` is this thread's default stream */
 	struct sim_stream *stream;
 	struct sim_function *cost_function; /* whose next launch costs `cost` */
@@ -184,12 +192,12 @@ struct sim_thread {
 };
 
 /* Flags of the rows of sim_api*.def. */
-enum { ANY = 0, INIT = 1, CTX = 3, LOG = 4, SYNC = 8 };
+enum { ANY = 0, INIT = 1, CTX = 3, LOG = 4, SYNC = 8, CONFIGURES = 16 };
 
 /* The driver call in progress. */
 struct sim_call {
 	struct sim_thread *thread;
-	struct sim_context *context; /* the current one when the row says CTX */
+	struct sim_context *context; /* the current one; there is one when the row says CTX */
 	const char *function;
 	unsigned flags;
 	uint32_t correlation;
@@ -199,14 +207,16 @@ struct sim_call {
 	size_t log_used;
 	bool live_is_changed;
 	size_t live_bytes; /* of all devices, after the change */
-	uint64_t wait_ns, wait_job; /* to be over before the call returns */
+	uint64_t wait_ns; /* to be over before the call returns, and so is wait_after */
+	struct sim_after wait_after;
 	uint64_t begin_ns;
 	int sync_type; /* CUpti_ActivitySynchronizationType of the wait, 0 for none */
 	uint32_t sync_stream;
 };
 
 struct sim_state {
-	bool is_initialised, is_forked, is_exiting, has_faults, has_log;
+	bool is_initialised, has_faults;
+	atomic_bool is_forked, is_exiting, has_log;
 	struct sim_device devices[SIM_DEVICES_MAX];
 	int device_count;
 	uint64_t oom_at_bytes;
@@ -223,10 +233,10 @@ void sim_unlock(void);
 /* Gives up the lock until the condition is signalled or CLOCK_MONOTONIC passes (0: never). */
 void sim_lock_wait(pthread_cond_t *condition, uint64_t deadline_ns);
 struct sim_thread *sim_call_thread(void);
-/* The result of waiting for `ns` and `job` becomes part of the call, after its lock is free. */
-void sim_call_wait(struct sim_call *call, uint64_t ns, uint64_t job);
+/* The call returns once the time and the jobs are over; it waits after its lock is free. */
+void sim_call_wait(struct sim_call *call, uint64_t ns, struct sim_after after);
 /* Waits now, without the lock; afterwards handles must be looked up again. */
-void sim_call_wait_now(struct sim_call *call, uint64_t ns, uint64_t job);
+void sim_call_wait_now(struct sim_call *call, uint64_t ns, struct sim_after after);
 
 /* sim_faults.c */
 void sim_faults_load(void);
@@ -234,6 +244,7 @@ CUresult sim_faults_next(const char *function);
 
 /* sim_log.c */
 void sim_log_open(void);
+void sim_log_reset_after_fork(void);
 void sim_log_note(struct sim_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void sim_log_call(struct sim_call *call, CUresult result);
@@ -288,13 +299,14 @@ struct sim_stream *sim_stream_find(struct sim_call *call, CUstream handle); /* N
 struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, int priority);
 void sim_stream_free(struct sim_stream *stream);
 uint64_t sim_stream_ready_ns(const struct sim_stream *stream);
-uint64_t sim_stream_last_job(const struct sim_stream *stream);
-void sim_stream_advance(struct sim_stream *stream, uint64_t end_ns, uint64_t job);
+struct sim_after sim_stream_after(const struct sim_stream *stream);
+void sim_stream_advance(struct sim_stream *stream, uint64_t end_ns, struct sim_after after);
 
 /* sim_worker.c: the simulated GPU's own thread, for what must happen when nobody calls. */
 struct sim_job {
 	struct sim_job *next;
-	uint64_t id, after; /* starts once all that it depends on among jobs up to `after` is done */
+	uint64_t id;
+	struct sim_after after;
 	enum { JOB_MOVE, JOB_SET, JOB_HOST } type;
 	bool is_device_memory;
 	void *to;
@@ -309,13 +321,16 @@ struct sim_job {
 	CUstream handle;
 	void *data;
 };
-/* Takes a copy of the job; returns its id, or 0 when memory or the thread cannot be had. */
-uint64_t sim_worker_add(const struct sim_stream *stream, const struct sim_job *job);
+/* Takes a copy of the job and advances the stream behind it; false when memory or the thread cannot
+ * be had. */
+bool sim_worker_add(struct sim_stream *stream, const struct sim_job *job);
 void sim_worker_run_now(const struct sim_job *job); /* the same by the caller */
-bool sim_worker_is_done(uint64_t job); /* every job up to this one */
+bool sim_worker_is_done(struct sim_after after);
+struct sim_after sim_worker_join(struct sim_after a, struct sim_after b);
 bool sim_worker_is_idle(void);
-void sim_worker_wait(uint64_t job);    /* without the lock */
+void sim_worker_wait(struct sim_after after); /* without the lock */
 void sim_worker_deliver_soon(void);
+struct sim_after sim_worker_everything(void);
 void sim_worker_reset_after_fork(void);
 
 /* sim_activity.c: modelled work, delivered to log and tool once its time is over. */
@@ -323,6 +338,7 @@ bool sim_activity_is_wanted(void);
 void sim_activity_add(const struct simcuda_activity *activity);
 void sim_activity_deliver(bool to_tool);
 bool sim_activity_is_pending(void);
+void sim_activity_reset_after_fork(void);
 
 /* sim_memory.c, sim_heap.c */
 bool sim_heap_reserve(struct sim_heap *heap, size_t bytes);

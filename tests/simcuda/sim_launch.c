@@ -49,7 +49,7 @@ static bool wait_for_room(struct sim_call *call, struct sim_stream *stream, CUst
 	oldest = stream->queue_ends[stream->queue_next];
 	if (oldest == 0 || sim_clock_is_over(oldest))
 		return true;
-	sim_call_wait_now(call, oldest, 0);
+	sim_call_wait_now(call, oldest, (struct sim_after){ 0 });
 	return sim_stream_find(call, handle) == stream;
 }
 
@@ -116,7 +116,7 @@ CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 	if (!wait_for_room(call, stream, launch->stream) || !sim_module_function(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	schedule(call, stream, function, launch, &activity.begin_ns, &activity.end_ns);
-	sim_stream_advance(stream, activity.end_ns, 0);
+	sim_stream_advance(stream, activity.end_ns, stream->after);
 	remember_end(stream, activity.end_ns);
 	if (!sim_activity_is_wanted())
 		return CUDA_SUCCESS;

@@ -40,6 +40,11 @@ void sim_log_open(void)
 	sim_state.has_log = log_fd >= 0;
 }
 
+void sim_log_reset_after_fork(void)
+{
+	pthread_mutex_init(&log_lock, NULL);
+}
+
 static void write_line(const char *line, size_t length)
 {
 	while (length > 0) {

@@ -24,6 +24,7 @@ CUresult sim_memory_alloc(struct sim_call *call, CUdeviceptr *address, size_t by
 	SIM_NOTE(call, "bytes=%zu", bytes);
 	if (!address || bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	sim_call_wait_now(call, 0, call->context->device->reuse_after);
 	result = sim_memory_take(call->context, bytes, &range);
 	if (result)
 		return result;
@@ -72,7 +73,8 @@ static CUresult free_after_work(struct sim_call *call, uint64_t address, enum si
 	SIM_NOTE(call, "address=0x%llx", (unsigned long long)address);
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
-	sim_call_wait_now(call, range->context->tail_ns, range->context->last_job);
+	/* Any context may be copying from or to it. */
+	sim_call_wait_now(call, range->context->tail_ns, sim_worker_everything());
 	range = find_start(address, a, b);
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -106,7 +108,8 @@ static CUresult map_host(struct sim_call *call, void **address, size_t bytes, un
 	range = calloc(1, sizeof(*range));
 	if (!range)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | (kind == SIM_MANAGED ? MAP_NORESERVE : 0), -1, 0);
 	if (memory == MAP_FAILED) {
 		free(range);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -178,6 +181,9 @@ CUresult sim_memory_unregister_host(struct sim_call *call, void *address)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!range)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	sim_call_wait_now(call, range->context->tail_ns, sim_worker_everything());
+	if (find_start((uintptr_t)address, SIM_REGISTERED, SIM_REGISTERED) != range)
+		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	sim_memory_give(range);
 	return CUDA_SUCCESS;
 }
@@ -244,6 +250,7 @@ CUresult sim_memory_alloc_async(struct sim_call *call, CUdeviceptr *address, siz
 		pool = owner->device->current_pool;
 	else if (!sim_pool_holds(POOL_MEMORY, pool) || pool->device != owner->device)
 		return CUDA_ERROR_INVALID_VALUE;
+	sim_call_wait_now(call, 0, owner->device->reuse_after);
 	result = sim_memory_take(owner, bytes, &range);
 	if (result)
 		return result;
@@ -257,17 +264,21 @@ CUresult sim_memory_alloc_async(struct sim_call *call, CUdeviceptr *address, siz
 	return CUDA_SUCCESS;
 }
 
-/* In stream order nothing later can be modelled earlier, so the address is free again at once. */
+/* In stream order nothing later can be modelled earlier, so the address is free again at once; only
+ * bytes that are still to be moved hold up the next allocation. */
 CUresult sim_memory_free_async(struct sim_call *call, CUdeviceptr address, CUstream stream)
 {
 	struct sim_range *range = find_start(address, SIM_DEVICE, SIM_DEVICE);
+	const struct sim_stream *order = sim_stream_find(call, stream);
 
 	SIM_NOTE(call, "address=0x%llx\tstream=0x%llx", (unsigned long long)address,
 	         sim_handle(stream));
 	if (!range || !range->pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!sim_stream_find(call, stream))
+	if (!order)
 		return CUDA_ERROR_INVALID_HANDLE;
+	range->device->reuse_after =
+		sim_worker_join(range->device->reuse_after, sim_stream_after(order));
 	SIM_NOTE(call, "bytes=%zu", range->bytes);
 	sim_memory_give(range);
 	sim_note_live(call);

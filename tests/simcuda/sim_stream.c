@@ -82,26 +82,26 @@ uint64_t sim_stream_ready_ns(const struct sim_stream *stream)
 	return stream->tail_ns;
 }
 
-uint64_t sim_stream_last_job(const struct sim_stream *stream)
+struct sim_after sim_stream_after(const struct sim_stream *stream)
 {
 	if (stream->is_legacy)
-		return max_of(stream->last_job, stream->context->blocking_last_job);
+		return sim_worker_join(stream->after, stream->context->blocking_after);
 	if (stream->is_blocking)
-		return max_of(stream->last_job, stream->context->legacy->last_job);
-	return stream->last_job;
+		return sim_worker_join(stream->after, stream->context->legacy->after);
+	return stream->after;
 }
 
-void sim_stream_advance(struct sim_stream *stream, uint64_t end_ns, uint64_t job)
+void sim_stream_advance(struct sim_stream *stream, uint64_t end_ns, struct sim_after after)
 {
 	struct sim_context *context = stream->context;
 
 	stream->tail_ns = max_of(stream->tail_ns, end_ns);
-	stream->last_job = max_of(stream->last_job, job);
+	stream->after = sim_worker_join(stream->after, after);
 	context->tail_ns = max_of(context->tail_ns, end_ns);
-	context->last_job = max_of(context->last_job, job);
+	context->after = sim_worker_join(context->after, after);
 	if (stream->is_blocking && !stream->is_legacy) {
 		context->blocking_tail_ns = max_of(context->blocking_tail_ns, end_ns);
-		context->blocking_last_job = max_of(context->blocking_last_job, job);
+		context->blocking_after = sim_worker_join(context->blocking_after, after);
 	}
 }
 
@@ -146,7 +146,7 @@ CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle)
 	call->is_waiting_without_spin = call->context->flags & CU_CTX_SCHED_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_STREAM;
 	call->sync_stream = stream->id;
-	sim_call_wait(call, sim_stream_ready_ns(stream), sim_stream_last_job(stream));
+	sim_call_wait(call, sim_stream_ready_ns(stream), sim_stream_after(stream));
 	return CUDA_SUCCESS;
 }
 
@@ -158,7 +158,7 @@ CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	return sim_clock_is_over(sim_stream_ready_ns(stream)) &&
-	                       sim_worker_is_done(sim_stream_last_job(stream))
+	                       sim_worker_is_done(sim_stream_after(stream))
 	               ? CUDA_SUCCESS
 	               : CUDA_ERROR_NOT_READY;
 }
@@ -172,7 +172,7 @@ CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent e
 	if (!stream || !sim_pool_holds(POOL_EVENT, event_handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (event->is_recorded)
-		sim_stream_advance(stream, event->time_ns, event->last_job);
+		sim_stream_advance(stream, event->time_ns, event->after);
 	call->sync_type = SIM_SYNC_STREAM_WAIT_EVENT;
 	call->sync_stream = stream->id;
 	return CUDA_SUCCESS;
@@ -184,7 +184,6 @@ CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhost
 	struct sim_stream *stream = sim_stream_find(call, handle);
 	struct sim_job job = { .type = JOB_HOST, .function = function, .callback = callback,
 		               .handle = handle, .data = data };
-	uint64_t number;
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!function && !callback)
@@ -192,10 +191,9 @@ CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhost
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	job.when_ns = max_of(sim_stream_ready_ns(stream), sim_clock_now_ns());
-	number = sim_worker_add(stream, &job);
-	if (number == 0)
+	if (!sim_worker_add(stream, &job))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	sim_stream_advance(stream, job.when_ns, number);
+	sim_stream_advance(stream, job.when_ns, stream->after);
 	return CUDA_SUCCESS;
 }
 

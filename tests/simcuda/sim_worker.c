@@ -4,10 +4,11 @@
  * (sim_stream.c), so the thread has only the effects: bytes of asynchronous copies and sets, host
  * functions, and records for log and tool whose time has come.
  *
- * Jobs have increasing numbers and every stream knows the newest job that its work comes after.
- * Moving bytes in the order of the calls is always right, except behind a host function, which runs
- * at its modelled time; so a move waits only for host functions among its predecessors, and a host
- * function for all of them. A move may run earlier than modelled: nobody may look before that.
+ * Jobs have increasing numbers and every stream knows its place: the newest job and the newest host
+ * function that its work comes after. Moving bytes in the order of the calls is always right, except
+ * behind a host function, which runs at its modelled time; so a move waits only for host functions
+ * among its predecessors, and a host function for all of them. A move may run earlier than modelled:
+ * nobody may look before that.
  */
 #include "sim_internal.h"
 
@@ -29,9 +30,25 @@ bool sim_worker_is_idle(void)
 	return first_job == NULL;
 }
 
-bool sim_worker_is_done(uint64_t job)
+struct sim_after sim_worker_join(struct sim_after a, struct sim_after b)
 {
-	return !first_job || first_job->id > job;
+	return (struct sim_after){ .job = a.job > b.job ? a.job : b.job,
+		                   .host = a.host > b.host ? a.host : b.host };
+}
+
+/*
+ * Whether all that the place comes after is done. What waits for a newer host function cannot be
+ * among it; other streams' older moves may be taken for part of it, which only waits for bytes.
+ */
+bool sim_worker_is_done(struct sim_after after)
+{
+	for (const struct sim_job *job = first_job; job && job->id <= after.job; job = job->next) {
+		uint64_t behind = job->type == JOB_HOST ? job->id : job->after.host;
+
+		if (behind <= after.host)
+			return false;
+	}
+	return true;
 }
 
 static void set_bytes(const struct sim_job *job)
@@ -60,6 +77,8 @@ static void set_bytes(const struct sim_job *job)
 
 void sim_worker_run_now(const struct sim_job *job)
 {
+	struct sim_thread *thread;
+
 	switch (job->type) {
 	case JOB_MOVE:
 		memmove(job->to, job->from, job->bytes);
@@ -68,10 +87,13 @@ void sim_worker_run_now(const struct sim_job *job)
 		set_bytes(job);
 		break;
 	case JOB_HOST:
+		thread = sim_call_thread();
+		thread->is_in_host_function = true;
 		if (job->callback)
 			job->callback(job->handle, CUDA_SUCCESS, job->data);
 		else
 			job->function(job->data);
+		thread->is_in_host_function = false;
 		break;
 	}
 }
@@ -84,7 +106,7 @@ static struct sim_job *find_ready(uint64_t *next_ns)
 	*next_ns = 0;
 	for (struct sim_job *job = first_job; job; job = job->next) {
 		if (job->type != JOB_HOST) {
-			if (job->after < first_host_id)
+			if (job->after.host < first_host_id)
 				return job;
 			continue;
 		}
@@ -192,31 +214,40 @@ static bool start_thread(void)
 	return true;
 }
 
-uint64_t sim_worker_add(const struct sim_stream *stream, const struct sim_job *job)
+bool sim_worker_add(struct sim_stream *stream, const struct sim_job *job)
 {
 	struct sim_job *added = malloc(sizeof(*added));
+	struct sim_after behind;
 
 	if (!added || !start_thread()) {
 		free(added);
-		return 0;
+		return false;
 	}
 	*added = *job;
 	added->next = NULL;
 	added->id = ++last_id;
-	added->after = sim_stream_last_job(stream);
+	added->after = sim_stream_after(stream);
 	*last_link = added;
 	last_link = &added->next;
 	if (is_waiting)
 		pthread_cond_signal(&job_added);
-	return added->id;
+	behind = (struct sim_after){ .job = added->id,
+		                     .host = added->type == JOB_HOST ? added->id : added->after.host };
+	sim_stream_advance(stream, 0, behind);
+	return true;
 }
 
-void sim_worker_wait(uint64_t job)
+void sim_worker_wait(struct sim_after after)
 {
 	sim_lock();
-	while (!sim_worker_is_done(job))
+	while (!sim_worker_is_done(after))
 		sim_lock_wait(&job_done, 0);
 	sim_unlock();
+}
+
+struct sim_after sim_worker_everything(void)
+{
+	return (struct sim_after){ .job = last_id, .host = last_id };
 }
 
 void sim_worker_deliver_soon(void)
