@@ -73,6 +73,13 @@ void capture_end_capture(struct call *call, const void *stream)
 	capture_plain(call, stream);
 }
 
+/* An unknown device is asked for at the end of the next call. */
+static void device_changed(struct thread *thread, uint32_t device)
+{
+	thread->device = device;
+	thread->ask_again_at = thread->call_count;
+}
+
 void capture_set_device(struct call *call, int device)
 {
 	if (!call->status)
@@ -110,7 +117,7 @@ void capture_context_retain(struct call *call, const void *out, CUdevice device)
 void capture_context_destroy(struct call *call, CUcontext context)
 {
 	device_forget_contexts();
-	call->thread->device = DEVICE_UNKNOWN;
+	device_changed(call->thread, DEVICE_UNKNOWN);
 	capture_plain(call, context);
 }
 
@@ -118,10 +125,10 @@ void capture_context_destroy(struct call *call, CUcontext context)
 void capture_context_current(struct call *call, CUcontext context)
 {
 	if (!call->status)
-		call->thread->device = device_of_context(context);
+		device_changed(call->thread, device_of_context(context));
 }
 
 void capture_context_pop(struct call *call)
 {
-	call->thread->device = DEVICE_UNKNOWN;
+	device_changed(call->thread, DEVICE_UNKNOWN);
 }
