@@ -9,16 +9,19 @@
 #include "batch_loader.h"
 #include "linear_layer.h"
 
-enum { WIDTH = 4096, LAYERS = 8 };
+enum { ROWS = 4096, WIDTH = 4096, LAYERS = 8 };
 
-static void compute(struct linear_layer *layers, int rows, void *batch, void *activation[2],
-		    gpu_stream stream)
+#define ACTIVATION_BYTES ((size_t)ROWS * WIDTH * LINEAR_BYTES_PER_ELEMENT)
+
+static void compute(struct linear_layer *layers, const void *batch, size_t batch_bytes,
+		    void *activation[2], gpu_stream stream)
 {
-	size_t words = (size_t)rows * WIDTH * LINEAR_BYTES_PER_ELEMENT / sizeof(float);
+	size_t words = ACTIVATION_BYTES / sizeof(float);
 
-	GPU_TRY(gpu_launch(embedding_forward, words, stream, activation[0], batch));
+	GPU_TRY(gpu_launch(embedding_forward, batch_bytes / sizeof(float), stream, activation[0],
+			   batch));
 	for (int i = 0; i < LAYERS; i++) {
-		linear_forward(&layers[i], rows, activation[(i + 1) & 1], activation[i & 1]);
+		linear_forward(&layers[i], ROWS, activation[(i + 1) & 1], activation[i & 1]);
 		GPU_TRY(gpu_launch(gelu_forward, words, stream, activation[(i + 1) & 1],
 				   activation[(i + 1) & 1]));
 	}
@@ -26,11 +29,11 @@ static void compute(struct linear_layer *layers, int rows, void *batch, void *ac
 
 int main(int argc, char **argv)
 {
-	long steps = 40, rows = 4096;
+	long steps = 40, mib = 16;
 	bool cured = false, pinned = false;
 	const struct sample_option options[] = {
 		{"steps", NULL, &steps, "steps to run (40)"},
-		{"rows", NULL, &rows, "rows of 4096 bf16 numbers in a batch (4096: 32 MiB)"},
+		{"mib", NULL, &mib, "size of a batch in MiB (16)"},
 		{"cured", &cured, NULL, "pinned memory, copied one step ahead"},
 		{"pinned", &pinned, NULL, "pinned memory, not copied ahead"},
 		{NULL, NULL, NULL, NULL}};
@@ -44,10 +47,11 @@ int main(int argc, char **argv)
 	gpu_open();
 	GPU_TRY(gpu_stream_open(&stream));
 	GPU_TRY(gpu_gemm_stream(stream));
-	size_t bytes = (size_t)rows * WIDTH * LINEAR_BYTES_PER_ELEMENT;
+	size_t bytes = (size_t)mib << 20;
 
 	for (int i = 0; i < 2; i++)
-		GPU_TRY(gpu_alloc(&activation[i], bytes));
+		GPU_TRY(gpu_alloc(&activation[i],
+				  bytes > ACTIVATION_BYTES ? bytes : ACTIVATION_BYTES));
 	for (int i = 0; i < LAYERS; i++)
 		linear_open(&layers[i], WIDTH, WIDTH);
 	batch_loader_open(&loader, bytes, cured || pinned, cured, stream);
@@ -57,7 +61,7 @@ int main(int argc, char **argv)
 		step_pace_begin(&pace);
 		void *batch = batch_loader_next(&loader);
 
-		compute(layers, (int)rows, batch, activation, stream);
+		compute(layers, batch, bytes, activation, stream);
 		batch_loader_done(&loader);
 		step_pace_end(&pace, stream);
 	}

@@ -22,9 +22,9 @@ static void job_parse(struct job *job, int argc, char **argv)
 {
 	const struct sample_option options[] = {
 		{"steps", NULL, &job->steps, "steps to run (30)"},
-		{"rows", NULL, &job->rows, "tokens in a batch (2048)"},
+		{"rows", NULL, &job->rows, "tokens in a batch (1024)"},
 		{"layers", NULL, &job->layers, "transformer blocks, 64 at most (2)"},
-		{"features", NULL, &job->features, "MiB of image features in a batch (64)"},
+		{"features", NULL, &job->features, "MiB of image features in a batch (32)"},
 		{"vocabulary", NULL, &job->vocabulary, "width of the output layer (50257)"},
 		{"feed-forward", NULL, &job->feed_forward, "width of the hidden layers (10922)"},
 		{"overlap", &job->overlap, NULL, "pinned batches, copied one step ahead"},
@@ -64,7 +64,7 @@ static void train_step(const struct job *job, const struct gpt_model *model,
 
 int main(int argc, char **argv)
 {
-	struct job job = {30, 2048, 2, 0, 0, 64, false, false, false};
+	struct job job = {30, 1024, 2, 0, 0, 32, false, false, false};
 	static struct gpt_model model;
 	struct batch_loader loader;
 	struct step_pace pace;
