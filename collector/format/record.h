@@ -268,7 +268,7 @@ struct record_gemm {
 	uint32_t m, n, k;
 	uint32_t lda, ldb, ldc;
 	uint32_t batch; /* >= 1 */
-	uint8_t op_a, op_b; /* 'N', 'T', 'C' */
+	uint8_t op_a, op_b; /* 'N', 'T', 'C'; 0 unknown: imported without strides */
 	uint8_t type_a, type_b, type_c, type_compute; /* enum element_type */
 	uint8_t math_flags; /* 1: TF32 allowed on f32, 2: pedantic asked for */
 	uint8_t reserved0;
