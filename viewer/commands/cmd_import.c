@@ -20,24 +20,23 @@
 #include "text.h"
 #include "xmalloc.h"
 
+/* clang-format off */
 static const char usage[] =
-	"usage: gputrace import [options] RECORDING...\n"
-	"\n"
-	"Turns recordings of other tools into traces: PyTorch profiler JSON (also .gz and .zst), "
-	"nsys\n"
-	"exports (nsys export --type sqlite), PyTorch memory snapshots and NCCL flight recorder "
-	"dumps. The\n"
-	"format is told from the content. Each recording becomes one trace, NAME.gtrace.\n"
-	"\n"
-	"  -o, --output FILE   name of the trace, when there is one recording\n"
-	"  -d, --out-dir DIR   write the traces there (default: the current directory)\n"
-	"  -f, --force         write over traces that exist\n"
-	"  -p, --partial       keep what a recording holds that is cut short\n"
-	"  --json              print JSON (schema gputrace.import/1)\n"
-	"\n"
-	"Exit status: 0, 1 when a trace cannot be written, 4 when a recording cannot be read. The "
-	"other\n"
-	"recordings are imported nevertheless.\n";
+"usage: gputrace import [options] RECORDING...\n"
+"\n"
+"Turns recordings of other tools into traces: PyTorch profiler JSON (also .gz and .zst), nsys\n"
+"exports (nsys export --type sqlite), PyTorch memory snapshots and NCCL flight recorder dumps.\n"
+"The format is told from the content. Each recording becomes one trace, NAME.gtrace.\n"
+"\n"
+"  -o, --output FILE   name of the trace, when there is one recording\n"
+"  -d, --out-dir DIR   write the traces there (default: the current directory)\n"
+"  -f, --force         write over traces that exist\n"
+"  -p, --partial       keep what a recording holds that is cut short\n"
+"  --json              print JSON (schema gputrace.import/1)\n"
+"\n"
+"Exit status: 0, 1 when a trace cannot be written, 4 when a recording cannot be read. The other\n"
+"recordings are imported nevertheless.\n";
+/* clang-format on */
 
 struct request {
 	const char *output, *folder;

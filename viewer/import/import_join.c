@@ -4,6 +4,7 @@
  * Each is bounded: beyond that a call goes on without facts, which the model finds through the
  * correlation anyway.
  */
+#define _GNU_SOURCE /* memmem */
 #include "import_join.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include "xmalloc.h"
 
 #define MAX_WAITING 262144u
+#define MAX_GEMMS   131072u
 
 struct waiting_call {
 	uint32_t thread;
@@ -26,8 +28,19 @@ struct waiting_call {
 	} record;
 };
 
+struct waiting_gemm {
+	uint32_t thread;
+	struct record_gemm record;
+};
+
 struct import_join {
 	struct import_sink *sink;
+	struct map gemm_map;   /* thread and call_id -> index + 1 */
+	struct map launch_map; /* correlation -> index + 1 of its GEMM */
+	struct map layout_map; /* correlation -> ops of its kernel */
+	struct map kernel_map; /* kernel -> ops of its name */
+	struct waiting_gemm *gemms;
+	size_t gemm_count, gemm_capacity;
 	struct map call_map, fact_map; /* correlation -> index + 1 */
 	struct waiting_call *calls;
 	size_t call_count, call_capacity;
@@ -41,6 +54,10 @@ struct import_join *import_join_new(struct import_sink *sink)
 	join->sink = sink;
 	map_init(&join->call_map);
 	map_init(&join->fact_map);
+	map_init(&join->gemm_map);
+	map_init(&join->launch_map);
+	map_init(&join->layout_map);
+	map_init(&join->kernel_map);
 	return join;
 }
 
@@ -50,6 +67,11 @@ void import_join_free(struct import_join *join)
 		return;
 	map_fini(&join->call_map);
 	map_fini(&join->fact_map);
+	map_fini(&join->gemm_map);
+	map_fini(&join->launch_map);
+	map_fini(&join->layout_map);
+	map_fini(&join->kernel_map);
+	free(join->gemms);
 	free(join->calls);
 	free(join->facts);
 	free(join);
@@ -124,6 +146,78 @@ void import_join_gpu(struct import_join *join, uint32_t correlation, const struc
 	*slot = join->fact_count;
 }
 
+void import_join_gemm(struct import_join *join, uint32_t thread, const struct record_gemm *gemm)
+{
+	bool is_new;
+	if (join->gemm_count == MAX_GEMMS || (gemm->op_a && gemm->op_b)) {
+		import_sink_add(join->sink, thread, gemm);
+		return;
+	}
+	if (join->gemm_count == join->gemm_capacity)
+		join->gemms = array_grow(join->gemms, &join->gemm_capacity, sizeof(*join->gemms));
+	join->gemms[join->gemm_count++] = (struct waiting_gemm){thread, *gemm};
+	*map_slot(&join->gemm_map, (uint64_t)thread << 32 | gemm->call.call_id, &is_new) =
+		join->gemm_count;
+}
+
+static void set_layout(struct import_join *join, uint64_t gemm, uint64_t ops)
+{
+	struct record_gemm *record = &join->gemms[gemm - 1].record;
+	if (!record->op_a)
+		record->op_a = (uint8_t)(ops >> 8);
+	if (!record->op_b)
+		record->op_b = (uint8_t)ops;
+}
+
+void import_join_launch(struct import_join *join, uint32_t thread, uint32_t gemm_call_id,
+			uint32_t correlation)
+{
+	const uint64_t *gemm = map_find(&join->gemm_map, (uint64_t)thread << 32 | gemm_call_id);
+	if (!gemm || !correlation)
+		return;
+	const uint64_t *ops = map_find(&join->layout_map, correlation);
+	bool is_new;
+	if (ops)
+		set_layout(join, *gemm, *ops);
+	else
+		*map_slot(&join->launch_map, correlation, &is_new) = *gemm;
+}
+
+/*
+ * "tn" between underscores behind the word gemm: how the kernel reads A and B, as cuBLAS counts
+ * them. 0: the name does not say.
+ */
+static uint64_t ops_of_name(const char *name, size_t length)
+{
+	const char *end = name + length, *at = memmem(name, length, "gemm", 4);
+	for (; at && end - at >= 3; at = memchr(at + 1, '_', (size_t)(end - at - 1))) {
+		if (at[0] != '_' || !strchr("nt", at[1]) || !strchr("nt", at[2]) || !at[1] ||
+		    !at[2])
+			continue;
+		if (end - at > 3 && !strchr("_>(E", at[3]))
+			continue;
+		return (uint64_t)(at[1] == 'n' ? 'N' : 'T') << 8 | (at[2] == 'n' ? 'N' : 'T');
+	}
+	return 0;
+}
+
+void import_join_kernel(struct import_join *join, uint32_t correlation, uint64_t kernel,
+			const char *name, size_t name_length)
+{
+	bool is_new;
+	uint64_t *slot = map_slot(&join->kernel_map, kernel, &is_new);
+	if (is_new)
+		*slot = ops_of_name(name, name_length);
+	uint64_t ops = *slot;
+	if (!ops || !correlation)
+		return;
+	const uint64_t *gemm = map_find(&join->launch_map, correlation);
+	if (gemm)
+		set_layout(join, *gemm, ops);
+	else if (join->layout_map.count < MAX_WAITING)
+		*map_slot(&join->layout_map, correlation, &is_new) = ops;
+}
+
 void import_join_flush(struct import_join *join)
 {
 	for (size_t i = 0; i < join->call_count; i++) {
@@ -131,4 +225,7 @@ void import_join_flush(struct import_join *join)
 			emit(join, &join->calls[i], NULL);
 	}
 	join->call_count = 0;
+	for (size_t i = 0; i < join->gemm_count; i++)
+		import_sink_add(join->sink, join->gemms[i].thread, &join->gemms[i].record);
+	join->gemm_count = 0;
 }

@@ -27,6 +27,16 @@ void import_join_free(struct import_join *join);
 void import_join_call(struct import_join *join, uint32_t thread, const void *record);
 void import_join_gpu(struct import_join *join, uint32_t correlation,
 		     const struct join_facts *facts);
+/*
+ * Holds a GEMM whose operands' layout is not known until the name of its kernel tells it
+ * ("..._128x64_tn_align8"): product -> launch inside it -> kernel of that launch.
+ */
+void import_join_gemm(struct import_join *join, uint32_t thread, const struct record_gemm *gemm);
+void import_join_launch(struct import_join *join, uint32_t thread, uint32_t gemm_call_id,
+			uint32_t correlation);
+/* kernel: its NAME_KERNEL number, so that a name is looked at once. */
+void import_join_kernel(struct import_join *join, uint32_t correlation, uint64_t kernel,
+			const char *name, size_t name_length);
 void import_join_flush(struct import_join *join);
 
 #endif

@@ -50,6 +50,7 @@ void import_sink_free(struct import_sink *sink)
 	free(sink->threads);
 	free(sink->spool);
 	free(sink->spooled);
+	free(sink->devices);
 	free(sink->file_name);
 	map_fini(&sink->name_map);
 	map_fini(&sink->site_map);
@@ -140,6 +141,19 @@ static void record_times(const void *record, uint64_t *begin, uint64_t *end)
 		*end = *begin;
 }
 
+/* Which GPUs did something, or held memory. */
+static void note_device(struct import_sink *sink, const void *record)
+{
+	const struct record_head *head = record;
+	uint32_t device = DEVICE_UNKNOWN;
+	if (head->kind == RECORD_KIND_block)
+		device = ((const struct record_block *)record)->device;
+	else if (head->kind >= RECORD_KIND_gpu_kernel && head->kind <= RECORD_KIND_gpu_set)
+		device = ((const struct gpu_part *)record)->device;
+	if (device < 64)
+		sink->used_devices |= 1ull << device;
+}
+
 /* Keeps a record whose times are plausible by themselves, if they also fit the rest. */
 static void settle_record(struct import_sink *sink, uint32_t thread, const void *record)
 {
@@ -158,6 +172,7 @@ static void settle_record(struct import_sink *sink, uint32_t thread, const void 
 			sink->totals.last_ns = end;
 		sink->totals.records++;
 		sink->totals.by_kind[head->kind]++;
+		note_device(sink, record);
 		if (thread && thread <= sink->thread_count) {
 			struct sink_thread *t = &sink->threads[thread - 1];
 			if (!t->begin_ticks || begin_ticks < t->begin_ticks)
@@ -270,6 +285,7 @@ int import_sink_finish(struct import_sink *sink, struct error *err)
 		.gpu_ns = import_sink_ticks(sink->totals.first_ns),
 	};
 	import_sink_write(sink, 0, &clock);
+	import_sink_write_devices(sink);
 	import_sink_write_threads(sink);
 	write_losses(sink);
 	if (!sink->failed) {

@@ -34,6 +34,12 @@ struct sink_spooled {
 	uint32_t offset;
 };
 
+struct sink_device {
+	struct record_device record;
+	char name[256];
+	size_t name_length;
+};
+
 struct import_sink {
 	int dir_fd;
 	char *file_name;
@@ -62,7 +68,9 @@ struct import_sink {
 	size_t thread_count, thread_capacity;
 
 	uint64_t losses[RECORD_KIND_LIMIT][LOSS_IMPORT + 1];
-	uint64_t devices; /* bit per ordinal below 64 */
+	struct sink_device *devices; /* as described; written at the end */
+	size_t device_count, device_capacity;
+	uint64_t used_devices; /* bits of ordinals below 64 that did something */
 	struct import_totals totals;
 	_Alignas(8) char record[SINK_RECORD_MAX]; /* where long records are put together */
 };
@@ -70,5 +78,6 @@ struct import_sink {
 /* Hands a record to the writer, which it creates at the first one. */
 void import_sink_write(struct import_sink *sink, uint32_t thread, const void *record);
 void import_sink_write_threads(struct import_sink *sink);
+void import_sink_write_devices(struct import_sink *sink);
 
 #endif

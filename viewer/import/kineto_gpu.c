@@ -40,8 +40,6 @@ static bool fill_gpu(struct kineto *k, uint16_t kind, uint16_t size, struct gpu_
 	gpu->stream = e->has & HAS_STREAM ? (uint32_t)e->stream : to_u32(e->thread);
 	gpu->graph = to_u32(e->graph);
 	gpu->graph_node = to_size(e->graph_node);
-	if (gpu->device < 32)
-		k->gpu_devices_seen |= 1u << gpu->device;
 	return true;
 }
 
@@ -53,6 +51,7 @@ static void add_kernel(struct kineto *k)
 		return;
 	struct json_slice name = kineto_text(k, &e->name);
 	r.kernel = import_sink_name(k->sink, NAME_KERNEL, name.at, name.length);
+	import_join_kernel(k->join, r.gpu.correlation, r.kernel, name.at, name.length);
 	for (int i = 0; i < 3; i++) {
 		r.grid[i] = to_u32(e->grid[i]);
 		r.block[i] = to_u32(e->block[i]);

@@ -57,6 +57,8 @@ static void add_launch(struct kineto *k, uint32_t thread, const struct call_part
 		k->launches++;
 	else
 		r.launch_flags = family == API_GRAPH_LAUNCH ? 2 : 4;
+	if (call->parent_id)
+		import_join_launch(k->join, thread, call->parent_id, call->correlation);
 	import_sink_add(k->sink, thread, &r);
 }
 
@@ -170,7 +172,7 @@ static uint32_t add_gemm(struct kineto *k, uint32_t thread, int64_t begin, int64
 	uint16_t api;
 	api_of(k, &e->name, &api);
 	r.call.api = api;
-	import_sink_add(k->sink, thread, &r);
+	import_join_gemm(k->join, thread, &r);
 	k->gemms++;
 	return r.call.call_id;
 }

@@ -246,12 +246,6 @@ static void write_facts(struct kineto *k, const struct json_walk_result *walk)
 		       t->by_kind[RECORD_KIND_gpu_set];
 	uint64_t calls = t->by_kind[RECORD_KIND_launch] + t->by_kind[RECORD_KIND_call] +
 			 t->by_kind[RECORD_KIND_copy] + t->by_kind[RECORD_KIND_sync];
-	for (uint32_t i = 0; i < 32; i++) {
-		if (!(k->gpu_devices_seen >> i & 1) || import_sink_has_device(k->sink, i))
-			continue;
-		struct record_device device = {.ordinal = i, .numa_node = -1};
-		import_sink_device(k->sink, &device, "", 0);
-	}
 	if (k->rank >= 0)
 		import_sink_info(k->sink, "rank", "%lld", (long long)k->rank);
 	if (k->world_size > 0)

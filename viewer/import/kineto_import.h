@@ -33,7 +33,6 @@ struct kineto {
 	uint64_t events, known_events;
 	uint64_t launches, operators, profiler_ranges, gemms;
 	uint64_t odd_escapes;
-	uint32_t gpu_devices_seen; /* bits of ordinals below 32 with work */
 	bool has_amd, has_base_time, has_epoch_time;
 	/* what the outermost object turned out to hold besides events */
 	bool has_nodes;

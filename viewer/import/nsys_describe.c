@@ -90,8 +90,6 @@ int nsys_read_devices(struct nsys *n)
 		const char *place = (const char *)sqlite3_column_text(s, 2);
 		const char *uuid = (const char *)sqlite3_column_text(s, 6);
 		r.ordinal = cuda ? (uint32_t)*cuda - 1 : (uint32_t)id;
-		if (import_sink_has_device(n->sink, r.ordinal))
-			continue;
 		r.memory_bytes = nsys_int(s, 3) > 0 ? (uint64_t)nsys_int(s, 3) : 0;
 		r.clock_khz = (uint32_t)(nsys_int(s, 4) / 1000);
 		r.sm_count = (uint32_t)nsys_int(s, 5);

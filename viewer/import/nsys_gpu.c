@@ -39,11 +39,6 @@ static bool fill_gpu(struct nsys *n, sqlite3_stmt *s, uint16_t kind, uint16_t si
 	gpu->correlation = nsys_correlation(n, process, nsys_int(s, 5));
 	gpu->graph_node = to_size(nsys_int(s, 7));
 	gpu->graph = to_u32(nsys_int(s, 8));
-	if (kind != RECORD_KIND_gpu_sync && gpu->device != DEVICE_UNKNOWN &&
-	    !import_sink_has_device(n->sink, gpu->device) && gpu->device < 64) {
-		struct record_device device = {.ordinal = gpu->device, .numa_node = -1};
-		import_sink_device(n->sink, &device, "", 0);
-	}
 	return true;
 }
 
@@ -55,8 +50,13 @@ static void add_kernel(struct nsys *n, sqlite3_stmt *s)
 		return;
 	/* The mangled name says most, but few exports have it. */
 	for (int column = c; column < c + 3 && !r.kernel; column++) {
-		if (nsys_has(s, column))
-			r.kernel = nsys_string(n, NAME_KERNEL, nsys_int(s, column));
+		size_t length;
+		const char *name =
+			nsys_has(s, column) ? nsys_text(n, nsys_int(s, column), &length) : NULL;
+		if (!name)
+			continue;
+		r.kernel = nsys_string(n, NAME_KERNEL, nsys_int(s, column));
+		import_join_kernel(n->join, r.gpu.correlation, r.kernel, name, length);
 	}
 	for (int i = 0; i < 3; i++) {
 		r.grid[i] = to_u32(nsys_int(s, c + 3 + i));

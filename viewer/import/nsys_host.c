@@ -107,7 +107,7 @@ static void add_operator(struct nsys *n, uint32_t thread, int64_t begin, int64_t
 			.api = api <= UINT16_MAX ? (uint16_t)api : UINT16_MAX,
 			.device = DEVICE_UNKNOWN,
 		};
-		import_sink_add(n->sink, thread, &r);
+		import_join_gemm(n->join, thread, &r);
 	}
 	struct site_frame frame = {
 		.type = FRAME_OPERATOR,
@@ -248,6 +248,8 @@ static void add_by_family(struct nsys *n, uint32_t thread, const struct call_par
 					: class->family == API_HOST_FUNCTION ? 4
 									     : 0;
 		n->launches++;
+		if (call->parent_id)
+			import_join_launch(n->join, thread, call->parent_id, call->correlation);
 		break;
 	case API_COPY:
 		*head = (struct record_head){RECORD_KIND_copy, sizeof(r.copy), 0};

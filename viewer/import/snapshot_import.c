@@ -101,7 +101,6 @@ static void sum_segments(struct snapshot *s, const struct data_value *segments)
 		int64_t device = data_integer(data_member(segment, "device"), 0);
 		if (device < 0 || device >= MAX_DEVICES)
 			continue;
-		s->devices |= 1ull << device;
 		s->reserved[device] += size_of(segment, "total_size");
 		for (size_t j = 0; j < data_count(blocks); j++) {
 			const struct data_value *block = data_item(blocks, j);
@@ -136,7 +135,6 @@ static void add_history(struct snapshot *s, const struct data_value *history, in
 	uint64_t allocated, reserved;
 	if (device >= MAX_DEVICES || !data_count(history))
 		return;
-	s->devices |= 1ull << device;
 	find_start(s, history, device, &allocated, &reserved);
 	for (size_t i = 0; i < data_count(history); i++) {
 		const struct data_value *event = data_item(history, i);
@@ -250,11 +248,6 @@ static void write_settings(struct snapshot *s, const struct data_value *settings
 	if (s->out_of_memory)
 		import_sink_info(s->dump->sink, "import.out_of_memory", "%llu",
 				 (unsigned long long)s->out_of_memory);
-	for (uint32_t i = 0; i < MAX_DEVICES; i++) {
-		struct record_device device = {.ordinal = i, .numa_node = -1};
-		if (s->devices >> i & 1)
-			import_sink_device(s->dump->sink, &device, "", 0);
-	}
 	import_sink_info(s->dump->sink, "gpu.times", "absent: a memory snapshot has no GPU work");
 }
 
