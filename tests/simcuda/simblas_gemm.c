@@ -63,6 +63,7 @@ cublasStatus_t simblas_gemm_run(cublasHandle_t handle, const struct simblas_gemm
 	status = simblas_gemm_check(gemm);
 	/* Nothing to do is done. */
 	if (status == CUBLAS_STATUS_SUCCESS && gemm->m && gemm->n && gemm->batch) {
+		simblas_handle_bind_thread(handle);
 		simblas_model_choose(handle, gemm, &choice);
 		status = launch(handle, gemm, &choice);
 	}

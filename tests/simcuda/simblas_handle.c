@@ -16,19 +16,30 @@ bool simblas_handle_is_valid(cublasHandle_t handle)
 
 /* The handle belongs to the current context; without one, to the primary context of device 0, as
  * with the runtime inside the real library. */
-static cublasStatus_t bind_context(const struct simblas_driver *driver)
+static cublasStatus_t bind_context(const struct simblas_driver *driver, CUcontext *context)
 {
-	CUcontext context = NULL;
 	CUdevice device = 0;
 
 	if (driver->Init(0))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (driver->CtxGetCurrent(&context) == CUDA_SUCCESS && context)
+	if (driver->CtxGetCurrent(context) == CUDA_SUCCESS && *context)
 		return CUBLAS_STATUS_SUCCESS;
-	if (driver->DeviceGet(&device, 0) || driver->DevicePrimaryCtxRetain(&context, device) ||
-	    driver->CtxSetCurrent(context))
+	if (driver->DeviceGet(&device, 0) || driver->DevicePrimaryCtxRetain(context, device) ||
+	    driver->CtxSetCurrent(*context))
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	return CUBLAS_STATUS_SUCCESS;
+}
+
+void simblas_handle_bind_thread(const struct cublasContext *handle)
+{
+	static _Thread_local bool has_context;
+	CUcontext context = NULL;
+
+	if (has_context)
+		return;
+	if (handle->driver->CtxGetCurrent(&context) != CUDA_SUCCESS || !context)
+		handle->driver->CtxSetCurrent(handle->context);
+	has_context = true;
 }
 
 /* The default workspace by architecture, from the text on cublasSetWorkspace in NVIDIA's cuBLAS
@@ -44,6 +55,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
 {
 	const struct simblas_driver *driver = simblas_driver_get();
 	const char *override = getenv("NVIDIA_TF32_OVERRIDE");
+	CUcontext context = NULL;
 	cublasHandle_t handle;
 	cublasStatus_t status;
 
@@ -51,13 +63,14 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!driver)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	status = bind_context(driver);
+	status = bind_context(driver, &context);
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
 	handle = calloc(1, sizeof(*handle));
 	if (!handle)
 		return CUBLAS_STATUS_ALLOC_FAILED;
 	handle->driver = driver;
+	handle->context = context;
 	handle->tf32_override =
 		override && (*override == '0' || *override == '1') ? *override - '0' : -1;
 	status = CUBLAS_STATUS_NOT_INITIALIZED;

@@ -49,6 +49,7 @@ struct cublasContext {
 	uint64_t magic;
 	const struct simblas_driver *driver;
 	struct simblas_gpu gpu;
+	CUcontext context;
 	cudaStream_t stream;
 	cublasMath_t math;
 	cublasPointerMode_t pointer_mode;
@@ -58,6 +59,8 @@ struct cublasContext {
 	int tf32_override; /* NVIDIA_TF32_OVERRIDE: -1 unset, 0 never, 1 always */
 };
 bool simblas_handle_is_valid(cublasHandle_t handle);
+/* A thread that has no context yet gets the handle's, as by the runtime inside the real library. */
+void simblas_handle_bind_thread(const struct cublasContext *handle);
 
 struct simblas_gemm {
 	const char *function;

@@ -38,8 +38,7 @@ void simcupti_callback_fire(int domain, int site, const char *function,
 	data.callbackSite = site ? CUPTI_API_EXIT : CUPTI_API_ENTER;
 	data.functionName = function;
 	data.functionReturnValue = site ? &result : NULL;
-	data.context = simcupti_current_context();
-	data.contextUid = data.context ? 1 : 0;
+	data.context = simcupti_current_context(&data.contextUid);
 	data.correlationData = &frame->correlation_data;
 	data.correlationId = frame->correlation;
 	callback(subscriber.userdata, (CUpti_CallbackDomain)domain, frame->cbid, &data);

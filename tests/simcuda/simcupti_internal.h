@@ -37,7 +37,8 @@ void simcupti_detach(void);
 /* Has all work that is over by now reported on this thread. */
 void simcupti_deliver(void);
 uint64_t simcupti_now_ns(void);
-CUcontext simcupti_current_context(void);
+/* NULL and 0 when there is none. */
+CUcontext simcupti_current_context(uint32_t *id);
 /* Notes a failure as the thread's last error and returns it. */
 CUptiResult simcupti_return(CUptiResult result);
 

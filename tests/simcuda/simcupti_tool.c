@@ -29,6 +29,7 @@ static struct {
 	void (*deliver)(void);
 	uint64_t (*clock_ns)(void);
 	CUresult (*get_context)(CUcontext *context);
+	CUresult (*get_context_id)(CUcontext context, unsigned long long *id);
 } driver;
 
 static const struct {
@@ -86,7 +87,7 @@ static void read_options(void)
 		version && *version ? (uint32_t)strtoul(version, NULL, 10) : CUPTI_API_VERSION;
 	if (!faults || strlen(faults) >= sizeof(list))
 		return;
-	strcpy(list, faults);
+	memcpy(list, faults, strlen(faults) + 1);
 	for (char *fault = strtok_r(list, ",", &rest); fault; fault = strtok_r(NULL, ",", &rest))
 		parse_fault(fault);
 }
@@ -106,8 +107,9 @@ static void find_driver(void)
 	*(void **)&driver.deliver = dlsym(library, "simcuda_deliver");
 	*(void **)&driver.clock_ns = dlsym(library, "simcuda_gpu_clock_ns");
 	*(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
+	*(void **)&driver.get_context_id = dlsym(library, "cuCtxGetId");
 	*(void **)&driver.attach_tool = dlsym(library, "simcuda_attach_tool");
-	if (!driver.deliver || !driver.clock_ns || !driver.get_context)
+	if (!driver.deliver || !driver.clock_ns || !driver.get_context || !driver.get_context_id)
 		driver.attach_tool = NULL;
 }
 
@@ -180,14 +182,18 @@ uint64_t simcupti_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-CUcontext simcupti_current_context(void)
+CUcontext simcupti_current_context(uint32_t *id)
 {
 	CUcontext context = NULL;
+	unsigned long long number = 0;
 
 	thread.is_inside = true;
 	if (!driver.attach_tool || driver.get_context(&context) != CUDA_SUCCESS)
 		context = NULL;
+	if (context && driver.get_context_id(context, &number) != CUDA_SUCCESS)
+		number = 0;
 	thread.is_inside = false;
+	*id = (uint32_t)number;
 	return context;
 }
 

@@ -75,7 +75,7 @@ cudaError_t simrt_context_bind(void)
 
 cudaError_t simrt_context_select(int device)
 {
-	int count = 0;
+	int count = 0, before = simrt_thread.device;
 	cudaError_t status = simrt_device_count(&count);
 
 	if (status != cudaSuccess)
@@ -84,7 +84,10 @@ cudaError_t simrt_context_select(int device)
 		return cudaErrorInvalidDevice;
 	simrt_thread.device = device;
 	/* Since CUDA 12 cudaSetDevice creates the primary context at once. */
-	return bind_primary();
+	status = bind_primary();
+	if (status != cudaSuccess)
+		simrt_thread.device = before;
+	return status;
 }
 
 cudaError_t simrt_context_reset(void)

@@ -5,6 +5,7 @@
  */
 #include "simtest_child.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -373,6 +374,30 @@ static void every_gemm_function_launches_what_its_type_needs(void **state)
 	simtest_log_free(log);
 }
 
+static void *run_in_thread(void *status)
+{
+	*(cublasStatus_t *)status =
+		gemm(CUBLAS_OP_N, CUBLAS_OP_N, 64, 64, 64, CUDA_R_32F, CUBLAS_COMPUTE_32F, 0);
+	return NULL;
+}
+
+static void check_fresh_thread(void)
+{
+	cublasStatus_t status = CUBLAS_STATUS_INTERNAL_ERROR;
+	pthread_t thread;
+
+	start();
+	SIMTEST_EQUAL(pthread_create(&thread, NULL, run_in_thread, &status), 0);
+	SIMTEST_EQUAL(pthread_join(thread, NULL), 0);
+	SIMTEST_EQUAL(status, CUBLAS_STATUS_SUCCESS);
+}
+
+static void thread_without_context_uses_that_of_the_handle(void **state)
+{
+	(void)state;
+	assert_int_equal(simtest_child_run(check_fresh_thread, NULL), 0);
+}
+
 static void check_handle(void)
 {
 	cublasMath_t mode;
@@ -442,6 +467,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_gemm_function_launches_what_its_type_needs),
 		cmocka_unit_test(unpadded_feed_forward_costs_what_was_published),
 		cmocka_unit_test(cost_follows_tiles_waves_and_peak),
+		cmocka_unit_test(thread_without_context_uses_that_of_the_handle),
 		cmocka_unit_test(math_mode_and_stream_reach_the_launch),
 		cmocka_unit_test(tf32_override_turns_tensor_cores_off),
 	};

@@ -55,6 +55,7 @@ static void on_call(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackI
 	const CUpti_CallbackData *call = data;
 
 	SIMTEST_CHECK(userdata == &call_count);
+	SIMTEST_CHECK(call->context != NULL && call->contextUid != 0);
 	if (call->callbackSite == CUPTI_API_ENTER)
 		*call->correlationData = 4711;
 	else
