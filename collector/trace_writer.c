@@ -164,12 +164,13 @@ static int raw_append(struct trace_writer *writer, uint32_t thread, const void *
 	rc = byte_buffer_append(&writer->raw, records, bytes);
 	if (rc < 0)
 		return rc;
-	last = (struct tail_run *)(writer->runs.data + writer->runs.used) - 1;
-	if (writer->runs.used > 0 && last->thread == thread &&
-	    last->offset + last->bytes == run.offset) {
-		last->bytes += bytes;
-		last->row_count += row_count;
-		return 0;
+	if (writer->runs.used > 0) {
+		last = (struct tail_run *)(writer->runs.data + writer->runs.used) - 1;
+		if (last->thread == thread && last->offset + last->bytes == run.offset) {
+			last->bytes += bytes;
+			last->row_count += row_count;
+			return 0;
+		}
 	}
 	return byte_buffer_append(&writer->runs, &run, sizeof(run));
 }
