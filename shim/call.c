@@ -15,6 +15,9 @@
 #include "streams.h"
 #include "thread_write.h"
 
+/* How often the driver is asked for the current device while it has no answer. */
+#define ASK_EVERY_CALLS 1000
+
 /* Names that the trace holds already, by API number; emptied when a session begins. */
 static _Atomic uint8_t api_named[API_COUNT];
 static uint64_t api_named_session;
@@ -82,19 +85,23 @@ void call_attend(struct call *call)
 		lifecycle_arm_exit();
 		device_describe_all();
 	}
-	if (thread->device == DEVICE_UNKNOWN && may_ask)
+	if (thread->device == DEVICE_UNKNOWN && may_ask &&
+	    (int32_t)(thread->call_count - thread->ask_again_at) >= 0) {
 		thread->device = device_current();
+		thread->ask_again_at = thread->call_count + ASK_EVERY_CALLS;
+	}
 	errno = saved_errno;
 }
 
 /* Writes the function's name once per session. */
-static void name_api(struct thread *thread, uint16_t api)
+static void name_api(struct thread *thread, uint16_t api, enum record_kind kind)
 {
 	uint64_t session = session_control ? session_control->start_ticks : 0;
 	if (api_named_session != session) {
 		memset((void *)(uintptr_t)api_named, 0, sizeof(api_named));
 		api_named_session = session;
 	}
+	site_learn_kind(api, kind);
 	const char *text = wrap_api_name(api);
 	if (thread_write_name(thread, NAME_API, api, text, strlen(text)))
 		atomic_store_explicit(&api_named[api], 1, memory_order_relaxed);
@@ -104,7 +111,7 @@ void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
 {
 	struct thread *thread = call->thread;
 	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed), 0))
-		name_api(thread, call->api);
+		name_api(thread, call->api, kind);
 	struct call_part *part = thread_reserve(thread, kind, size_bytes);
 	if (__builtin_expect(!part, 0))
 		return NULL;

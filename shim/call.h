@@ -2,7 +2,7 @@
 /*
  * An intercepted call: who, when, inside which other call. A wrapper does
  *
- *	if (!call_begin(call, api, flags, effect, return_address)) forward only;
+ *	if (!call_begin(call, api, flags, effect, frame_address)) forward only;
  *	call_start(call); status = real(...); call_end(call, status); capture_...(call, ...);
  *
  * These are inline because together they are the price of every traced call.
@@ -44,8 +44,10 @@ void *call_record(struct call *call, enum record_kind kind, size_t size_bytes);
 
 /* False: nothing is recorded, forward. */
 static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, unsigned int effect,
-			      const void *caller)
+			      const void *frame)
 {
+	if (__builtin_expect(!lifecycle_calls_matter, 0))
+		return false;
 	struct thread *thread = thread_now;
 	if (__builtin_expect(!thread_records(thread), 0)) {
 		thread = call_thread_slow(effect);
@@ -61,7 +63,7 @@ static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, u
 	call->outer_correlation = thread->correlation;
 	thread->correlation = 0;
 	if (!call->parent)
-		thread->site = site_of_call(thread, caller);
+		thread->site = site_of_call(thread, api, frame);
 	call->site = thread->site;
 	return true;
 }
@@ -74,7 +76,7 @@ static inline void call_start(struct call *call)
 static inline void call_end(struct call *call, int status)
 {
 	struct thread *thread = call->thread;
-	call->end_ticks = ticks_now();
+	call->end_ticks = thread->last_ticks = ticks_now();
 	call->status = status;
 	call->correlation = thread->correlation;
 	/* A runtime call and the driver calls inside it share an id; a library's call has none. */

@@ -22,12 +22,20 @@
 #include "self.h"
 #include "session.h"
 #include "shim_log.h"
+#include "site.h"
 #include "streams.h"
 #include "thread.h"
 
 _Atomic uint32_t lifecycle_mode;
+uint32_t lifecycle_calls_matter = 1;
 int lifecycle_attention;
 static _Atomic uint32_t deciding, watching_forks, exit_armed, exiting;
+
+static void set_mode(uint32_t mode)
+{
+	lifecycle_calls_matter = mode != LIFECYCLE_OFF && mode != LIFECYCLE_ENDED;
+	atomic_store_explicit(&lifecycle_mode, mode, memory_order_release);
+}
 
 static void decide(void)
 {
@@ -40,7 +48,7 @@ static void decide(void)
 		mode = LIFECYCLE_OFF;
 	SHIM_LOG(INFO, "%s: process=%d", mode == LIFECYCLE_OFF ? "inert" : "waiting for a GPU call",
 		 (int)getpid());
-	atomic_store_explicit(&lifecycle_mode, mode, memory_order_release);
+	set_mode(mode);
 	errno = saved_errno;
 	thread_unmute(before);
 }
@@ -64,7 +72,7 @@ bool lifecycle_open(void)
 	if (!atomic_compare_exchange_strong(&lifecycle_mode, &expected, LIFECYCLE_OPENING))
 		return expected == LIFECYCLE_RECORDING;
 	if (lifecycle_exiting()) {
-		atomic_store(&lifecycle_mode, LIFECYCLE_ENDED);
+		set_mode(LIFECYCLE_ENDED);
 		return false;
 	}
 	lifecycle_watch_forks();
@@ -73,7 +81,7 @@ bool lifecycle_open(void)
 	if (thread_now == &thread_muted)
 		thread_unmute(before);
 	if (rc) {
-		atomic_store_explicit(&lifecycle_mode, LIFECYCLE_OFF, memory_order_release);
+		set_mode(LIFECYCLE_OFF);
 		return false;
 	}
 	lifecycle_attention = 1;
@@ -91,11 +99,12 @@ void lifecycle_after_fork(void)
 	kernels_after_fork();
 	pointers_after_fork();
 	streams_forget();
+	site_after_fork();
 	call_after_fork();
 	lifecycle_attention = 0;
 	atomic_store(&exit_armed, 0);
 	if (mode != LIFECYCLE_UNSET && mode != LIFECYCLE_OFF)
-		atomic_store(&lifecycle_mode, LIFECYCLE_IDLE);
+		set_mode(LIFECYCLE_IDLE);
 }
 
 void lifecycle_watch_forks(void)
@@ -130,7 +139,7 @@ __attribute__((destructor)) static void end_session(void)
 		return;
 	int saved_errno = errno;
 	exit_handler(); /* when CUDA was never initialised */
-	atomic_store(&lifecycle_mode, LIFECYCLE_ENDED);
+	set_mode(LIFECYCLE_ENDED);
 	session_close();
 	if (session_control)
 		atomic_store(&session_control->capture_enabled, 0);

@@ -20,6 +20,9 @@ enum lifecycle_mode {
 };
 extern _Atomic uint32_t lifecycle_mode;
 
+/* 0 once the mode is OFF or ENDED: all that a call costs then is this look. */
+extern uint32_t lifecycle_calls_matter;
+
 /* Nonzero: the next recorded call that ends has something to do (call_attend). */
 extern int lifecycle_attention;
 

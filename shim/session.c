@@ -21,6 +21,7 @@
 #include "self.h"
 #include "session_memory.h"
 #include "shim_log.h"
+#include "site.h"
 #include "thread.h"
 #include "ticks.h"
 
@@ -151,6 +152,8 @@ int session_open(void)
 	int rc = create_control(&fd);
 	if (!rc)
 		rc = thread_init();
+	if (!rc)
+		site_open();
 	if (!rc) {
 		/* From here on other threads record. */
 		atomic_store_explicit(&lifecycle_mode, LIFECYCLE_RECORDING, memory_order_release);
@@ -185,6 +188,7 @@ void session_close(void)
 		return;
 	if (thread_now->is_live) {
 		session_clock(NULL);
+		site_report();
 		thread_retire(thread_now);
 	}
 	atomic_store_explicit(&control->session_ended, 1, memory_order_release);

@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who made a call. A site is a list of frames with a number, written once per thread before the
- * first record that refers to it. For now a site is one frame: the return address of the outermost
- * intercepted call.
+ * Who made a call: where the shim's threads, rings and options meet site_capture.c. A site is a
+ * list of frames with a number, written once per session before the first record that refers to it.
  */
 #ifndef GPUTRACE_SHIM_SITE_H
 #define GPUTRACE_SHIM_SITE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "thread.h"
 
-/* Slow path: writes the record, and the library that holds the address when it is new. */
-uint64_t site_learn(struct thread *thread, uint64_t return_address);
+/* enum site_stacks; 0: nobody is asked. */
+extern uint32_t site_policy;
 
-/* The site's number, never 0. */
-static inline uint64_t site_of_call(struct thread *thread, const void *caller)
+/* The walk of site_of_call(). */
+uint64_t site_walk(struct thread *thread, uint16_t api, const void *frame);
+
+/* The site of an outermost call, 0 when there is none. frame: __builtin_frame_address(0) of the
+ * exported function. */
+static inline uint64_t site_of_call(struct thread *thread, uint16_t api, const void *frame)
 {
-	uint64_t address = (uint64_t)(uintptr_t)caller;
-	const struct site_cached *cached = &thread->sites[(address ^ (address >> 7)) & (THREAD_SITES - 1)];
-	if (__builtin_expect(cached->address == address, 1))
-		return cached->id;
-	return site_learn(thread, address);
+	return site_policy ? site_walk(thread, api, frame) : 0;
 }
+
+/* The first record of a function in this session tells what kind of event its calls are. */
+void site_learn_kind(uint16_t api, unsigned int record_kind);
+
+/* Session start, before any thread records. */
+void site_open(void);
+/* Facts about the walks, as info records of the calling thread; at the session's end. */
+void site_report(void);
+void site_thread_attach(struct thread *thread);
+void site_thread_retire(struct thread *thread);
+void site_after_fork(void);
+
+/* Writes the library that holds the address unless this session has it. True: it was new. */
+bool site_describe_library(struct thread *thread, uint64_t address);
 
 #endif

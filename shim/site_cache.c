@@ -16,7 +16,7 @@
 
 #define SETS 64
 #define WAYS 8
-#define WORD_LIMIT (3 * (SITE_NATIVE_DEPTH + 1))
+#define WORD_LIMIT (2 * (SITE_NATIVE_DEPTH + 1)) /* a stack that needs more is not kept */
 
 /* Time for unwinding that a thread may spend at once, and what share of its time fills it up. */
 #define CREDIT_US    200000
@@ -120,7 +120,7 @@ static void spend(struct site_cache_thread *me, const struct site_native_request
 	me->credit_until_ticks += cost_ns * request->ticks_per_us / 1000 * CREDIT_SHARE;
 }
 
-/* The words that the place of one frame hangs on. False: nothing fixes it. */
+/* The words that the place of one frame hangs on. False: nothing fixes it, or there is no room. */
 static bool add_words(struct known_stack *known, const struct unwind_frame *frame)
 {
 	const uintptr_t addresses[] = {frame->base_slot, frame->base_slot_2};
@@ -128,7 +128,7 @@ static bool add_words(struct known_stack *known, const struct unwind_frame *fram
 			 : frame->base == UNWIND_BASE_ALIGNED ? 2
 							      : 0;
 
-	if (frame->base == UNWIND_BASE_UNKNOWN)
+	if (frame->base == UNWIND_BASE_UNKNOWN || known->word_count + bases + 1 > WORD_LIMIT)
 		return false;
 	for (uint32_t i = 0; i < bases; i++)
 		known->words[known->word_count++] =

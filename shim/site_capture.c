@@ -17,7 +17,7 @@
 
 #define SITE_CAPACITY 65536 /* stacks of one session */
 #define NAME_CAPACITY 16384 /* functions of one session */
-#define SEEN_CALLERS 1024   /* return addresses that had their first sight, per thread */
+#define SEEN_CALLERS 1024   /* return addresses of rated calls that a thread remembers */
 /* How long the line of a waiting backward() is taken as unchanged for launches, which come every
  * few microseconds; asking again costs about one microsecond. */
 #define WAITING_VALID_US 100
@@ -47,7 +47,10 @@ struct site_thread {
 	uint64_t waiting_until_ticks;
 	struct site_python_thread python;
 	struct site_python_stack own;
-	uint64_t seen_callers[SEEN_CALLERS];
+	struct {
+		uint64_t address; /* return address */
+		uint64_t site;    /* of that address alone, for calls beyond the rate; 0 not yet */
+	} callers[SEEN_CALLERS];
 	/* The records under construction; too large for the stacks that CUDA calls run on. */
 	struct site_python_line line;
 	_Alignas(8) char site[sizeof(struct record_site) + MAX_FRAMES * sizeof(struct site_frame)];
@@ -119,28 +122,19 @@ uint64_t site_capture_unrecorded(void)
 	return atomic_load_explicit(&unrecorded, memory_order_relaxed);
 }
 
-/* The first sight of a return address; an address that finds its place taken counts as seen, so
- * that two of them cannot make each other new for ever. */
-static bool is_first_sight(struct site_thread *me, uint64_t caller)
+/* Whether a call gets a walk. The first sight of a return address does; an address that finds its
+ * place taken counts as seen, so that two of them cannot make each other new for ever. */
+static bool is_walked(struct site_thread *me, const struct site_call *call, uint64_t caller)
 {
-	uint64_t *seen = &me->seen_callers[(caller ^ caller >> 12) % SEEN_CALLERS];
+	uint64_t *seen = &me->callers[(caller ^ caller >> 10) % SEEN_CALLERS].address;
 
-	if (*seen)
-		return false;
-	*seen = caller;
-	return true;
-}
-
-static bool is_wanted(struct site_thread *me, const struct site_call *call)
-{
-	const uintptr_t *frame = call->frame;
-
-	if (settings.stacks == SITE_STACKS_OFF || me->is_busy)
-		return false;
 	if (rates[call->event] == RATE_ALWAYS)
 		return true;
-	return is_first_sight(me, frame[1]) ||
-	       (settings.ticks_per_us && call->now_ticks >= me->next_by_rate_ticks);
+	if (*seen == 0) {
+		*seen = caller;
+		return true;
+	}
+	return settings.ticks_per_us && call->now_ticks >= me->next_by_rate_ticks;
 }
 
 /* A thread without Python frames of its own, of a process with an interpreter. */
@@ -301,24 +295,47 @@ static uint64_t record_walk(struct walk *walk)
 	return was_written ? id : 0;
 }
 
+/* The site of a call that is not walked: where it returns to, and that this is not all. */
+static uint64_t record_caller(struct walk *walk, const uintptr_t *caller)
+{
+	size_t at = (*caller ^ *caller >> 10) % SEEN_CALLERS;
+	bool is_own = walk->me->callers[at].address == *caller;
+	uint64_t id;
+
+	if (is_own && walk->me->callers[at].site)
+		return walk->me->callers[at].site;
+	walk->native.frames = caller;
+	walk->native.frame_count = 1;
+	walk->native.is_truncated = true;
+	walk->native.hash = *caller * 0x9e3779b97f4a7c15u;
+	id = record_walk(walk);
+	if (is_own)
+		walk->me->callers[at].site = id;
+	return id;
+}
+
 uint64_t site_capture(struct site_thread *me, const struct site_call *call)
 {
+	const uintptr_t *frame = call->frame;
 	struct walk walk = {.me = me, .call = call};
 	uint64_t id = 0;
 	int saved_errno;
 
-	if (!is_wanted(me, call))
+	if (settings.stacks == SITE_STACKS_OFF || me->is_busy)
 		return 0;
 	saved_errno = errno;
 	me->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	walk_both(&walk);
-	if (walk.python || walk.native.frame_count)
-		id = record_walk(&walk);
-	if (rates[call->event] == RATE_BY_RATE)
-		me->next_by_rate_ticks =
-			call->now_ticks +
-			SITE_LAUNCH_SHARE * walk.cost_ns * settings.ticks_per_us / 1000;
+	if (is_walked(me, call, frame[1])) {
+		walk_both(&walk);
+		if (walk.python || walk.native.frame_count)
+			id = record_walk(&walk);
+		if (rates[call->event] == RATE_BY_RATE)
+			me->next_by_rate_ticks = call->now_ticks + SITE_LAUNCH_SHARE * walk.cost_ns *
+									   settings.ticks_per_us / 1000;
+	} else if (settings.stacks & SITE_STACKS_NATIVE) {
+		id = record_caller(&walk, &frame[1]);
+	}
 	atomic_signal_fence(memory_order_seq_cst);
 	me->is_busy = false;
 	errno = saved_errno;

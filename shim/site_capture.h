@@ -21,8 +21,9 @@ enum site_stacks {
 };
 
 /* The policy: calls that move or hold memory, wait or talk to other ranks are few and each may be
- * the finding, so they always get a site. Launches are many and cheap: they get one on first sight
- * of their caller, and else as long as the walks stay within SITE_LAUNCH_SHARE of the time. */
+ * the finding, so they always get their stack. Launches are many and cheap: they get it on first
+ * sight of their caller, and else as long as the walks stay within SITE_LAUNCH_SHARE of the time;
+ * beyond that their site is the return address and a marker that there was more. */
 #define SITE_EVENTS(EVENT)                                                                         \
 	EVENT(ALLOCATION, ALWAYS)                                                                  \
 	EVENT(COPY, ALWAYS)                                                                        \

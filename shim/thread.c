@@ -19,6 +19,7 @@
 #include "options.h"
 #include "session.h"
 #include "shim_log.h"
+#include "site.h"
 #include "ticks.h"
 
 #ifndef MADV_WIPEONFORK
@@ -114,6 +115,7 @@ struct thread *thread_attach(void)
 		} else {
 			ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot,
 					   ring.head);
+			site_thread_attach(thread);
 			thread->is_live = 1;
 		}
 	}
@@ -126,6 +128,7 @@ void thread_retire(struct thread *thread)
 {
 	session_ring_retire(thread->ring.slot, thread->ring.head);
 	thread_now = &thread_idle;
+	site_thread_retire(thread);
 	block_give(thread);
 }
 

@@ -12,12 +12,7 @@
 
 #include "ring_writer.h"
 
-#define THREAD_SITES 256u
-
-struct site_cached {
-	uint64_t address;
-	uint64_t id;
-};
+struct site_thread;
 
 struct thread {
 	uint32_t is_live;      /* 1, or 0 in idle, muted and wiped blocks */
@@ -25,6 +20,7 @@ struct thread {
 	uint32_t call_count;
 	uint32_t correlation;  /* left by CUPTI's callback inside the open call */
 	uint32_t device;       /* current device, DEVICE_UNKNOWN: ask */
+	uint32_t ask_again_at; /* call_count before which the driver is not asked for it again */
 	uint32_t is_writing;   /* between reserve and commit: a signal handler's calls are dropped */
 	uint32_t thread_id;
 	uint32_t block;        /* index of this block */
@@ -32,7 +28,8 @@ struct thread {
 	uint64_t claimed_ticks;
 	size_t reserved_bytes; /* of the record being written */
 	struct ring_writer ring;
-	struct site_cached sites[THREAD_SITES];
+	uint64_t last_ticks;       /* end of the call before, on the clock of records */
+	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
 };
 
 /* The calling thread's block, or thread_idle (no ring yet), or thread_muted (our own work). */

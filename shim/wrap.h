@@ -84,7 +84,7 @@ const char *wrap_api_name(unsigned int api);
 			found = real_resolve(&wrap_##library, node, slot);                         \
 		int(*const real) params = (int(*) params)found;                                    \
 		struct call call_here, *const call = &call_here;                                   \
-		if (!call_begin(call, api, flags, effect, __builtin_return_address(0)))            \
+		if (!call_begin(call, api, flags, effect, __builtin_frame_address(0)))             \
 			return real args;                                                          \
 		before;                                                                            \
 		call_start(call);                                                                  \

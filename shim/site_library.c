@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Native sites: learns return addresses that a thread has not reported yet, and the library each
- * lies in, so that addresses can be named after the process is gone.
+ * The load map: describes each library that a native frame lies in, once per session, so that
+ * addresses can be named after the process is gone.
  */
 #include "site.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "../collector/format/record.h"
-#include "hash.h"
 #include "maps.h"
 #include "session.h"
+#include "site_memory.h"
 #include "ticks.h"
 
 #define LIBRARIES 512u
@@ -30,9 +27,7 @@ static _Atomic uint64_t known_session;
 /* Our own memory, but it may vanish under us (dlclose): read it through the kernel. */
 static bool peek(uint64_t address, void *into, size_t size)
 {
-	struct iovec local = { into, size };
-	struct iovec remote = { (void *)(uintptr_t)address, size };
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+	return site_memory_copy(into, (const void *)(uintptr_t)address, size);
 }
 
 /* The build id in the ELF notes of an object mapped from its start; zeros when there is none. */
@@ -86,18 +81,18 @@ static bool is_known(uint64_t address)
 	return false;
 }
 
-static void describe_library(struct thread *thread, uint64_t address)
+bool site_describe_library(struct thread *thread, uint64_t address)
 {
 	struct mapping mapping;
 	if (is_known(address) || !maps_find(address, &mapping) || !mapping.path[0])
-		return;
+		return false;
 	size_t path_bytes = strlen(mapping.path);
 	size_t size = (sizeof(struct record_library) + path_bytes + 7) & ~(size_t)7;
 	uint8_t build_id[BUILD_ID_BYTES];
 	read_build_id(mapping.begin, build_id);
 	struct record_library *library = thread_reserve(thread, RECORD_KIND_library, size);
 	if (!library)
-		return;
+		return false;
 	memset(library, 0, size);
 	library->head = (struct record_head){ RECORD_KIND_library, (uint16_t)size, 0 };
 	library->address = mapping.code_begin;
@@ -113,29 +108,5 @@ static void describe_library(struct thread *thread, uint64_t address)
 		atomic_store_explicit(&known[at].begin, mapping.code_begin, memory_order_relaxed);
 		atomic_store_explicit(&known[at].end, mapping.code_end, memory_order_release);
 	}
-}
-
-uint64_t site_learn(struct thread *thread, uint64_t return_address)
-{
-	int saved_errno = errno;
-	struct site_frame frame = { FRAME_NATIVE, 0, return_address };
-	size_t size = sizeof(struct record_site) + sizeof(frame);
-	uint64_t id = hash_bytes((const char *)&frame, sizeof(frame));
-
-	describe_library(thread, return_address);
-	struct record_site *site = thread_reserve(thread, RECORD_KIND_site, size);
-	if (site) {
-		site->head = (struct record_head){ RECORD_KIND_site, (uint16_t)size, 0 };
-		site->id = id;
-		site->frame_count = 1;
-		site->reserved0 = 0;
-		site->frames[0] = frame;
-		thread_commit(thread);
-		struct site_cached *cached =
-			&thread->sites[(return_address ^ (return_address >> 7)) & (THREAD_SITES - 1)];
-		cached->id = id;
-		cached->address = return_address;
-	}
-	errno = saved_errno;
-	return id;
+	return true;
 }
