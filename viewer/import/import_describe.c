@@ -145,28 +145,34 @@ void import_sink_info(struct import_sink *sink, const char *key, const char *for
 	import_sink_add(sink, 0, record);
 }
 
-static struct sink_device *find_device(const struct import_sink *sink, uint32_t ordinal)
+static bool has_device(const struct import_sink *sink, uint32_t ordinal)
 {
 	for (size_t i = 0; i < sink->device_count; i++) {
-		if (sink->devices[i].record.ordinal == ordinal)
-			return &sink->devices[i];
+		if (sink->devices[i].ordinal == ordinal)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 void import_sink_device(struct import_sink *sink, const struct record_device *device,
 			const char *name, size_t name_length)
 {
-	if (find_device(sink, device->ordinal) || sink->device_count == 4096)
+	if (has_device(sink, device->ordinal) || sink->device_count == 4096)
 		return;
 	if (sink->device_count == sink->device_capacity)
 		sink->devices =
 			array_grow(sink->devices, &sink->device_capacity, sizeof(*sink->devices));
 	struct sink_device *d = &sink->devices[sink->device_count++];
+	struct record_device *record = (struct record_device *)d->record;
 	memset(d, 0, sizeof(*d));
-	d->record = *device;
-	d->name_length = name_length < sizeof(d->name) ? name_length : sizeof(d->name) - 1;
-	memcpy(d->name, name, d->name_length);
+	d->ordinal = device->ordinal;
+	if (name_length > 255)
+		name_length = 255;
+	*record = *device;
+	record->head.kind = RECORD_KIND_device;
+	record->head.size_bytes = (uint16_t)((sizeof(*record) + name_length + 7) & ~(size_t)7);
+	record->name_bytes = (uint32_t)name_length;
+	memcpy(record->name, name, name_length);
 }
 
 /* Recordings list every GPU of the machine; a trace is about those that its process used. */
@@ -178,19 +184,9 @@ void import_sink_write_devices(struct import_sink *sink)
 			import_sink_device(sink, &unknown, "", 0);
 	}
 	for (size_t i = 0; i < sink->device_count; i++) {
-		const struct sink_device *d = &sink->devices[i];
-		uint32_t ordinal = d->record.ordinal;
-		_Alignas(8) char buffer[sizeof(struct record_device) + 264] = {0};
-		struct record_device *record = (struct record_device *)buffer;
-		if (sink->used_devices && (ordinal >= 64 || !(sink->used_devices >> ordinal & 1)))
-			continue;
-		*record = d->record;
-		record->head.kind = RECORD_KIND_device;
-		record->head.size_bytes =
-			(uint16_t)((sizeof(*record) + d->name_length + 7) & ~(size_t)7);
-		record->name_bytes = (uint32_t)d->name_length;
-		memcpy(record->name, d->name, d->name_length);
-		import_sink_write(sink, 0, record);
+		uint32_t ordinal = sink->devices[i].ordinal;
+		if (!sink->used_devices || (ordinal < 64 && sink->used_devices >> ordinal & 1))
+			import_sink_write(sink, 0, sink->devices[i].record);
 	}
 }
 

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_IMPORT_JOIN_H
 #define GPUTRACE_IMPORT_JOIN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record.h"

@@ -35,9 +35,8 @@ struct sink_spooled {
 };
 
 struct sink_device {
-	struct record_device record;
-	char name[256];
-	size_t name_length;
+	uint32_t ordinal;
+	_Alignas(8) char record[sizeof(struct record_device) + 264];
 };
 
 struct import_sink {
