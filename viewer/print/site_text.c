@@ -6,9 +6,11 @@
 #include "site_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "array_len.h"
+#include "kernel_name.h"
 #include "printable.h"
 
 /* Frames in these say how a library works, not where it was called. */
@@ -107,8 +109,11 @@ static bool add_native_frame(struct text *text, struct symbols *symbols,
 		text_addf(text, "+0x%llx", (unsigned long long)best.offset);
 	}
 	if (best.function) {
+		char *function = kernel_short_name(best.function);
+
 		text_add(text, " in ");
-		text_add_printable(text, best.function);
+		text_add_printable(text, function);
+		free(function);
 	}
 	return true;
 }
@@ -142,19 +147,22 @@ void site_text_add_frames(struct text *text, const struct model *model, struct s
 void site_text_add(struct text *text, const struct model *model, struct symbols *symbols,
 		   uint32_t call)
 {
+	const char *api;
 	uint32_t site;
 
 	if (call == MODEL_NONE) {
 		text_add(text, "unknown");
 		return;
 	}
+	/* What the program itself called, not what that called one library deeper. */
+	api = model_api_name(model, model_call_root(model, call));
 	site = model_call_site(model, call);
 	if (site && model->sites[site].record) {
 		site_text_add_frames(text, model, symbols, model->sites[site].record);
 		text_add(text, " (");
-		text_add_printable(text, model_api_name(model, call));
+		text_add_printable(text, api);
 		text_add(text, ")");
 	} else {
-		text_add_printable(text, model_api_name(model, call));
+		text_add_printable(text, api);
 	}
 }

@@ -30,16 +30,36 @@ static const struct transfer *charged_copy(const struct model *model,
 	return transfer;
 }
 
+/* What the copies of this site take themselves, per step; a copy that is not made costs nothing. */
+static double own_copies_ms(const struct rule_context *context, const struct idle_charge *charge)
+{
+	const struct model *model = context->model;
+	double busy_ns = 0;
+
+	for (size_t i = 0; i < context->copies.group_count; i++) {
+		const struct copy_group *group = &context->copies.groups[i];
+
+		if (group->call != MODEL_NONE &&
+		    model_call_site(model, group->call) == model_call_site(model, charge->call) &&
+		    model->calls[group->call].api == model->calls[charge->call].api)
+			busy_ns += (double)group->busy_ns;
+	}
+	return busy_ns / 1e6 / context->steady_steps;
+}
+
 static void raise(struct rule_context *context, const struct idle_charge *charge,
 		  const struct transfer *transfer, double idle_ms)
 {
 	struct finding *finding = rule_raise(context, charge->call);
 	double per_step = (double)charge->gaps / context->steady_steps;
-	const char *api = model_api_name(context->model, charge->call);
+	const char *api = model_api_name(context->model,
+					 model_call_root(context->model, charge->call));
 
 	finding->cost_ms = idle_ms;
 	finding->per_step = per_step;
 	sync_gain_set(context, finding, idle_ms);
+	finding->draws_from |= 1u << LEDGER_COPY;
+	finding->gain_high_ms += own_copies_ms(context, charge);
 	finding_number(finding, "idle_ms_per_step", idle_ms);
 	finding_number(finding, "waits_per_step", per_step);
 	finding_number(finding, "copy_bytes", (double)transfer->size_bytes);

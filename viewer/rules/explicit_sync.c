@@ -11,7 +11,8 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 {
 	struct finding *finding = rule_raise(context, charge->call);
 	double per_step = (double)charge->gaps / context->steady_steps;
-	const char *api = model_api_name(context->model, charge->call);
+	const char *api = model_api_name(context->model,
+					 model_call_root(context->model, charge->call));
 
 	finding->cost_ms = idle_ms;
 	finding->per_step = per_step;
