@@ -22,6 +22,10 @@
 #define MIN_STARTS 4         /* fewer repetitions prove no period */
 #define CLOSE_ENOUGH 0.01    /* explaining this much less than the best anchor is as good */
 #define MIN_COVERAGE 0.6
+#define OPTIMIZER_PAUSE 8    /* tokens between two optimizer kernels of one group */
+/* One optimizer group per period must explain about as much as the best period does: an optimizer
+ * that runs layer by layer inside the backward pass does not tell steps. */
+#define OPTIMIZER_SLACK 0.1
 
 struct anchor {
 	uint32_t first_token; /* UINT32_MAX: a single token */
@@ -133,6 +137,19 @@ static size_t set_reference(struct period_search *search, size_t starts, size_t 
 	return search->starts[chosen + 1] - search->starts[chosen];
 }
 
+/* The first period may begin before its anchor: an anchor late in the step is no worse for that. */
+static size_t explained_head(struct period_search *search, size_t reference_tokens, uint32_t allowed)
+{
+	size_t head = search->starts[0] - search->begin;
+	uint32_t more, fewer;
+
+	if (head > reference_tokens)
+		head = reference_tokens;
+	segment_difference(search, search->starts[0] - head, search->starts[0], &more, &fewer,
+			   reference_tokens);
+	return more <= allowed ? head : 0;
+}
+
 static void anchor_try(struct period_search *search, struct anchor *anchor)
 {
 	size_t count = find_starts(search, anchor, search->begin, search->end);
@@ -170,7 +187,8 @@ static void anchor_try(struct period_search *search, struct anchor *anchor)
 		is_good = true;
 		explained += end - search->starts[i];
 	}
-	anchor->explained = (double)explained / (double)(search->end - search->begin);
+	anchor->explained = (double)(explained + explained_head(search, reference_tokens, allowed)) /
+			    (double)(search->end - search->begin);
 }
 
 /* Counts every token and every pair of neighbours. */
@@ -220,19 +238,21 @@ static int compare_anchors(const void *left, const void *right)
 	return (a->first_token < b->first_token) - (a->first_token > b->first_token);
 }
 
-/* Groups of optimizer kernels: one ends where a matrix product, convolution or attention follows. */
+/* Groups of optimizer kernels: one ends where a matrix product, convolution or attention follows, or
+ * where other work goes on for longer than what stands between two optimizer kernels. */
 static size_t count_optimizer_groups(const struct period_search *search)
 {
-	size_t groups = 0;
+	size_t groups = 0, others = 0;
 	bool is_inside = false;
 
 	for (size_t at = search->begin; at < search->end; at++) {
 		uint16_t token = search->token[at];
 
-		if (search->tokens->is_optimizer[token] && !is_inside) {
+		if (search->tokens->is_optimizer[token]) {
+			groups += !is_inside;
 			is_inside = true;
-			groups++;
-		} else if (search->tokens->is_heavy[token]) {
+			others = 0;
+		} else if (search->tokens->is_heavy[token] || ++others > OPTIMIZER_PAUSE) {
 			is_inside = false;
 		}
 	}
@@ -246,19 +266,22 @@ static bool is_near(size_t count, size_t groups)
 	return count + slack >= groups && count <= groups + slack;
 }
 
-/* The shortest period that is good enough; of equal ones the one that begins the loop. */
+/* The shortest period that is good enough; of equal ones the one that begins the loop. groups 0: any
+ * number of periods. */
 static const struct anchor *anchor_choose(const struct anchor_list *list, size_t groups)
 {
 	const struct anchor *best = NULL;
-	double most = 0;
+	double most = 0, most_of_all = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct anchor *anchor = &list->items[i];
 
+		if (anchor->explained > most_of_all)
+			most_of_all = anchor->explained;
 		if ((!groups || is_near(anchor->count, groups)) && anchor->explained > most)
 			most = anchor->explained;
 	}
-	if (most < MIN_COVERAGE * 0.5)
+	if (most < MIN_COVERAGE * 0.5 || most < most_of_all - OPTIMIZER_SLACK)
 		return NULL;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct anchor *anchor = &list->items[i];

@@ -174,7 +174,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	check_losses(model, quality);
 	if (!model->has_gpu_times) {
 		const char *reason = model->source.info(model->source.context,
-							"gpu_times.reason");
+							QUALITY_GPU_REASON_KEY);
 
 		add_line(quality, "GT902", "gpu_operations", 0,
 			 text_format("There are no GPU times in this file%s%s; the ledger cannot be "

@@ -21,6 +21,9 @@ struct quality {
 	size_t count, capacity;
 };
 
+/* Why there are no GPU times, as the shim says it. */
+#define QUALITY_GPU_REASON_KEY "gpu_times.reason"
+
 void quality_check(const struct model *model, struct quality *quality);
 void quality_free(struct quality *quality);
 /* The page of `gputrace explain GT901`, NULL for other ids. */

@@ -206,6 +206,29 @@ static void layers_are_no_steps(void **state)
 	loop_check(&loop, STEPS_PERIOD, 9, 11, 1 + 40 * 3 + 2);
 }
 
+static void an_optimizer_inside_the_backward_pass_makes_no_steps_of_layers(void **state)
+{
+	struct loop loop;
+
+	(void)state;
+	loop_init(&loop);
+	for (int step = 0; step < 12; step++) {
+		struct record_gemm gemm = script_gemm_f16(1024, 1024, 1024);
+
+		machine_copy(&loop.machine, COPY_H2D, 1 << 20, MEMORY_PINNED, false);
+		for (int layer = 0; layer < 10; layer++) {
+			machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16", 50000);
+			machine_kernel(&loop.machine, "gelu_kernel", 10000);
+		}
+		for (int layer = 0; layer < 10; layer++) {
+			machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16", 50000);
+			machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16", 50000);
+			machine_kernel(&loop.machine, "adam_step", 10000);
+		}
+	}
+	loop_check(&loop, STEPS_PERIOD, 11, 13, 10 * 2 + 10 * 3);
+}
+
 static void logging_every_tenth_step_does_not_make_ten_steps_one(void **state)
 {
 	struct loop loop;
@@ -341,6 +364,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(micro_batches_are_grouped_to_the_optimizer),
 		cmocka_unit_test(micro_batches_are_grouped_without_optimizer_names),
 		cmocka_unit_test(layers_are_no_steps),
+		cmocka_unit_test(an_optimizer_inside_the_backward_pass_makes_no_steps_of_layers),
 		cmocka_unit_test(logging_every_tenth_step_does_not_make_ten_steps_one),
 		cmocka_unit_test(random_launches_have_no_steps),
 		cmocka_unit_test(a_run_too_short_for_a_period_has_no_steps),

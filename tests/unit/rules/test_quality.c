@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is missing in a recording is said, and a whole one says nothing.
+ */
+#include "rule_bench.h"
+
+#include <string.h>
+
+#include "quality.h"
+
+static const struct quality_line *line_of(const struct quality *quality, const char *id)
+{
+	for (size_t i = 0; i < quality->count; i++) {
+		if (!strcmp(quality->lines[i].id, id))
+			return &quality->lines[i];
+	}
+	return NULL;
+}
+
+static void run_loop(struct bench *bench)
+{
+	bench_init(bench);
+	for (int step = 0; step < 10; step++) {
+		machine_kernel(&bench->machine, "elementwise_kernel", 30000);
+		machine_kernel(&bench->machine, "adam_step", 50000);
+	}
+}
+
+static void a_whole_recording_has_no_quality_lines(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_int_equal(quality.count, 0);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void lost_events_are_counted(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	script_health(bench.script)->lost_total = 321;
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT901"));
+	assert_float_equal(line_of(&quality, "GT901")->value, 321, 0);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void absent_gpu_times_are_said_with_the_reason(void **state)
+{
+	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	script_add_launch(bench.script, &call, "k");
+	script_info(bench.script, QUALITY_GPU_REASON_KEY, "another tool holds CUPTI");
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT902"));
+	assert_non_null(strstr(line_of(&quality, "GT902")->text, "another tool holds CUPTI"));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void a_file_without_an_end_says_how_far_it_is_complete(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	script_health(bench.script)->session_end = 0;
+	script_health(bench.script)->host_complete_ns = 1500000000;
+	script_health(bench.script)->gpu_complete_ns = 1250000000;
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT904"));
+	assert_non_null(strstr(line_of(&quality, "GT904")->text, "1.500 s"));
+	assert_non_null(strstr(line_of(&quality, "GT904")->text, "1.250 s"));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void work_without_a_launch_is_counted(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	for (int i = 0; i < 3; i++)
+		script_add_kernel(bench.script, 0, "softmax", 0, 100 * i, 100 * i + 50);
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT907"));
+	assert_float_equal(line_of(&quality, "GT907")->value, 3, 0);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void every_line_has_a_page(void **state)
+{
+	const char *id, *title;
+
+	(void)state;
+	for (size_t i = 0; (id = quality_id(i, &title)); i++) {
+		assert_non_null(title);
+		assert_non_null(quality_page(id));
+	}
+	assert_null(quality_page("GT999"));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_recording_has_no_quality_lines),
+		cmocka_unit_test(lost_events_are_counted),
+		cmocka_unit_test(absent_gpu_times_are_said_with_the_reason),
+		cmocka_unit_test(a_file_without_an_end_says_how_far_it_is_complete),
+		cmocka_unit_test(work_without_a_launch_is_counted),
+		cmocka_unit_test(every_line_has_a_page),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
