@@ -11,13 +11,16 @@
 #include <sys/mman.h>
 
 struct pool {
-	size_t object_bytes, used;
+	size_t object_bytes, used, shown_bytes;
 	char *base;
 	struct sim_object *oldest_free, *newest_free;
 	size_t free_count;
 };
 
-enum { POOL_BYTES = 256 << 20, KEEP_FREE = 256 };
+enum { POOL_BYTES = 256 << 20, KEEP_FREE = 256, CHUNK_BYTES = 64 << 10 };
+
+/* A leak checker in the application does not look into mapped memory unless it is told to. */
+extern void __lsan_register_root_region(const void *begin, size_t bytes) __attribute__((weak));
 
 static struct pool pools[POOL_TYPES] = {
 	[POOL_CONTEXT] = { .object_bytes = sizeof(struct sim_context) },
@@ -27,6 +30,15 @@ static struct pool pools[POOL_TYPES] = {
 	[POOL_FUNCTION] = { .object_bytes = sizeof(struct sim_function) },
 	[POOL_MEMORY] = { .object_bytes = sizeof(struct sim_memory_pool) },
 };
+
+static void show_to_leak_checker(struct pool *pool)
+{
+	if (pool->used * pool->object_bytes <= pool->shown_bytes)
+		return;
+	if (__lsan_register_root_region)
+		__lsan_register_root_region(pool->base + pool->shown_bytes, CHUNK_BYTES);
+	pool->shown_bytes += CHUNK_BYTES;
+}
 
 void *sim_pool_new(enum sim_pool_type type)
 {
@@ -48,6 +60,7 @@ void *sim_pool_new(enum sim_pool_type type)
 	} else if ((pool->used + 1) * pool->object_bytes <= POOL_BYTES) {
 		object = (void *)(pool->base + pool->used * pool->object_bytes);
 		pool->used++;
+		show_to_leak_checker(pool);
 	} else {
 		return NULL;
 	}

@@ -99,6 +99,12 @@ static void copy_all(void)
 				           first, second, streams[(size + way) % 3]);
 		}
 	}
+	OK(cuMemHostUnregister(sent[2]));
+	OK(cuMemHostUnregister(back[2]));
+	for (int memory = 0; memory < 3; memory += 2) {
+		free(sent[memory]);
+		free(back[memory]);
+	}
 }
 
 static void every_copy_is_exact_to_the_byte(void **state)
@@ -244,6 +250,7 @@ static void reuse_memory(void)
 		CHECK(check[0] == 2 && check[bytes - 1] == 3);
 		OK(cuMemFreeAsync(new, streams[1]));
 	}
+	free(check);
 }
 
 static void reused_memory_is_not_written_by_its_former_owner(void **state)

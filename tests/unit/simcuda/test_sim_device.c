@@ -125,6 +125,7 @@ static void match_name(void)
 	OK(cuDeviceGetName(name, sizeof(name), 0));
 	CHECK(regcomp(&expression, row_pattern, REG_EXTENDED | REG_NOSUB) == 0);
 	CHECK(regexec(&expression, name, 0, NULL, 0) == 0);
+	regfree(&expression);
 }
 
 static void every_row_of_the_table_reports_a_name_that_finds_it(void **state)

@@ -291,6 +291,7 @@ static void hold_callers(void)
 	launch_for(100.0 * MS, 1, NULL);
 	OK(cuMemcpyHtoDAsync(memory, pageable, bytes, NULL));
 	CHECK(wall_seconds() - begin >= 0.1);
+	free(pageable);
 }
 
 static void pageable_copies_hold_the_caller_and_pinned_ones_do_not(void **state)
