@@ -241,7 +241,7 @@ void gate_run(const struct gate_options *options, const struct model *const *cur
 	}
 	if (baseline_count && !is_comparable && result->status != GATE_FAIL)
 		result->status = GATE_INCONCLUSIVE;
-	if (!result->count)
+	else if (!result->count)
 		result->status = GATE_TOO_FEW; /* there is no GPU in the traces */
 }
 
