@@ -112,7 +112,7 @@ static bool mangled_skip_arguments(const char **at)
 
 static bool mangled_own_name(const char *name, struct span *own)
 {
-	const char *at = name + 2; /* behind _Z */
+	const char *at = name + (name[2] == 'L' ? 3 : 2); /* behind _Z, or _ZL of a static function */
 	bool is_nested = *at == 'N';
 	bool found = false;
 

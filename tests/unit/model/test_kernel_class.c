@@ -108,6 +108,7 @@ static void own_names_are_found_in_signatures(void **state)
 			  "vectorized_elementwise_kernel");
 	assert_short_name("void at::native::(anonymous namespace)::softmax<float>(float*)", "softmax");
 	assert_short_name("_Z10vector_addPKfS0_Pfi", "vector_add");
+	assert_short_name("_ZL10vector_addPKfS0_Pfi", "vector_add");
 	assert_short_name("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"
 			  "NS_6detail5ArrayIPcLi3EEEEEviT0_T1_",
 			  "vectorized_elementwise_kernel");
