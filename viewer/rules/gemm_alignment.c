@@ -102,10 +102,13 @@ struct gemm_alignment gemm_alignment_of(const struct gemm_shape *shape)
 	/* Products with a vector have no tiles to fill. */
 	if (shape->m == 1 || shape->n == 1 || shape->k == 1)
 		return worst;
-	consider(&worst, GEMM_EXTENT, 'A', a_is_plain ? 'm' : 'k',
-		 a_is_plain ? shape->m : shape->k, a);
-	consider(&worst, GEMM_EXTENT, 'B', b_is_plain ? 'k' : 'n',
-		 b_is_plain ? shape->k : shape->n, b);
+	/* An imported product may not say how its operands lie. */
+	if (shape->op_a)
+		consider(&worst, GEMM_EXTENT, 'A', a_is_plain ? 'm' : 'k',
+			 a_is_plain ? shape->m : shape->k, a);
+	if (shape->op_b)
+		consider(&worst, GEMM_EXTENT, 'B', b_is_plain ? 'k' : 'n',
+			 b_is_plain ? shape->k : shape->n, b);
 	consider(&worst, GEMM_EXTENT, 'C', 'm', shape->m, c);
 	consider(&worst, GEMM_LEADING, 'A', a_is_plain ? 'm' : 'k', shape->lda, a);
 	consider(&worst, GEMM_LEADING, 'B', b_is_plain ? 'k' : 'n', shape->ldb, b);
