@@ -13,6 +13,7 @@
 
 #include "array.h"
 #include "import_sink.h"
+#include "import_sites.h"
 #include "map.h"
 #include "xmalloc.h"
 
@@ -35,6 +36,7 @@ struct waiting_gemm {
 
 struct import_join {
 	struct import_sink *sink;
+	struct import_sites *sites;
 	struct map gemm_map;   /* thread and call_id -> index + 1 */
 	struct map launch_map; /* correlation -> index + 1 of its GEMM */
 	struct map layout_map; /* correlation -> ops of its kernel */
@@ -48,10 +50,11 @@ struct import_join {
 	size_t fact_count, fact_capacity;
 };
 
-struct import_join *import_join_new(struct import_sink *sink)
+struct import_join *import_join_new(struct import_sink *sink, struct import_sites *sites)
 {
 	struct import_join *join = xcalloc(1, sizeof(*join));
 	join->sink = sink;
+	join->sites = sites;
 	map_init(&join->call_map);
 	map_init(&join->fact_map);
 	map_init(&join->gemm_map);
@@ -149,7 +152,7 @@ void import_join_gpu(struct import_join *join, uint32_t correlation, const struc
 void import_join_gemm(struct import_join *join, uint32_t thread, const struct record_gemm *gemm)
 {
 	bool is_new;
-	if (join->gemm_count == MAX_GEMMS || (gemm->op_a && gemm->op_b)) {
+	if (join->gemm_count == MAX_GEMMS) {
 		import_sink_add(join->sink, thread, gemm);
 		return;
 	}
@@ -160,13 +163,20 @@ void import_join_gemm(struct import_join *join, uint32_t thread, const struct re
 		join->gemm_count;
 }
 
-static void set_layout(struct import_join *join, uint64_t gemm, uint64_t ops)
+/* What a kernel's name tells: the ops of A and B in two bytes, above them whether it is TF32. */
+#define NAME_TF32 0x10000u
+
+static void set_layout(struct import_join *join, uint64_t gemm, uint64_t told)
 {
 	struct record_gemm *record = &join->gemms[gemm - 1].record;
 	if (!record->op_a)
-		record->op_a = (uint8_t)(ops >> 8);
+		record->op_a = (uint8_t)(told >> 8);
 	if (!record->op_b)
-		record->op_b = (uint8_t)ops;
+		record->op_b = (uint8_t)told;
+	if (told & NAME_TF32 && record->type_a == ELEMENT_F32) {
+		record->type_compute = ELEMENT_TF32;
+		record->math_flags |= 1;
+	}
 }
 
 void import_join_launch(struct import_join *join, uint32_t thread, uint32_t gemm_call_id,
@@ -201,13 +211,22 @@ static uint64_t ops_of_name(const char *name, size_t length)
 	return 0;
 }
 
+static uint64_t told_by_name(const char *name, size_t length)
+{
+	uint64_t told = ops_of_name(name, length);
+	/* The Tensor Core instruction of single precision is m16n8k8: "s1688gemm". */
+	if (told && (memmem(name, length, "_s1688gemm", 10) || memmem(name, length, "tf32", 4)))
+		told |= NAME_TF32;
+	return told;
+}
+
 void import_join_kernel(struct import_join *join, uint32_t correlation, uint64_t kernel,
 			const char *name, size_t name_length)
 {
 	bool is_new;
 	uint64_t *slot = map_slot(&join->kernel_map, kernel, &is_new);
 	if (is_new)
-		*slot = ops_of_name(name, name_length);
+		*slot = told_by_name(name, name_length);
 	uint64_t ops = *slot;
 	if (!ops || !correlation)
 		return;
@@ -225,7 +244,12 @@ void import_join_flush(struct import_join *join)
 			emit(join, &join->calls[i], NULL);
 	}
 	join->call_count = 0;
-	for (size_t i = 0; i < join->gemm_count; i++)
-		import_sink_add(join->sink, join->gemms[i].thread, &join->gemms[i].record);
+	for (size_t i = 0; i < join->gemm_count; i++) {
+		struct waiting_gemm *gemm = &join->gemms[i];
+		/* Only now are all Python functions around it known. */
+		int64_t begin = (int64_t)(gemm->record.call.begin_ticks - 1);
+		gemm->record.call.site = import_sites_find(join->sites, gemm->thread, begin).site;
+		import_sink_add(join->sink, gemm->thread, &gemm->record);
+	}
 	join->gemm_count = 0;
 }

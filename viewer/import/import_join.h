@@ -12,6 +12,7 @@
 #include "record.h"
 
 struct import_sink;
+struct import_sites;
 struct import_join;
 
 struct join_facts {
@@ -21,7 +22,7 @@ struct join_facts {
 	uint8_t direction, source_kind, destination_kind;
 };
 
-struct import_join *import_join_new(struct import_sink *sink);
+struct import_join *import_join_new(struct import_sink *sink, struct import_sites *sites);
 void import_join_free(struct import_join *join);
 /* Takes a record_copy or record_set whose call has a correlation; it goes to the sink when its
  * facts are known, or at import_join_flush() without them. */

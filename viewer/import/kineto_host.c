@@ -102,11 +102,10 @@ static void add_call(struct kineto *k)
 		.flags = class.is_async ? CALL_ASYNC : 0,
 		.device = DEVICE_UNKNOWN,
 	};
-	if (kind != RECORD_KIND_call) {
-		struct import_caller caller = import_sites_find(k->sites, thread, begin);
-		call.site = caller.site;
-		call.parent_id = caller.call_id;
-	}
+	/* Also for calls that nobody asks about: the model nests calls by their parents. */
+	struct import_caller caller = import_sites_find(k->sites, thread, begin);
+	call.site = caller.site;
+	call.parent_id = caller.call_id;
 	if (kind == RECORD_KIND_launch) {
 		add_launch(k, thread, &call, class.family);
 	} else if (kind == RECORD_KIND_copy) {
@@ -167,6 +166,7 @@ static uint32_t add_gemm(struct kineto *k, uint32_t thread, int64_t begin, int64
 		.end_ticks = import_sink_ticks(end),
 		.site = caller.site,
 		.call_id = import_sink_next_call(k->sink, thread),
+		.parent_id = caller.call_id,
 		.device = DEVICE_UNKNOWN,
 	};
 	uint16_t api;

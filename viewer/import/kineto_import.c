@@ -283,7 +283,7 @@ int import_json(struct import_job *job, struct error *err)
 	struct json_walk_result walk;
 
 	k.sites = import_sites_new(job->sink);
-	k.join = import_join_new(job->sink);
+	k.join = import_join_new(job->sink, k.sites);
 	map_init(&k.api_map);
 	text_init(&k.scratch);
 	for (size_t i = 0; i < KINETO_FLIGHT_MEMBERS; i++)

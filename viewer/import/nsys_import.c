@@ -120,7 +120,7 @@ int import_nsys(struct import_job *job, struct error *err)
 	for (size_t i = 0; i < 4; i++)
 		map_init(maps[i]);
 	n.sites = import_sites_new(n.sink);
-	n.join = import_join_new(n.sink);
+	n.join = import_join_new(n.sink, n.sites);
 	import_sink_info(n.sink, "import.format", "nsys-sqlite");
 	int rc = open_database(&n);
 	if (!rc)
