@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of modelled work, kept in a heap by end time until that time has come; then they become
- * lines of the log and calls of the tool. The log is written by whoever finds a record over, so that
- * it is complete when a synchronising call returns; the tool is called by the worker thread, as
- * CUPTI would, or by a caller of simcuda_deliver().
+ * lines of the log and calls of the tool. The log is written by whoever finds a record over, so
+ * that it is complete when a synchronising call returns; the tool is called by the worker thread,
+ * as CUPTI would, or by a caller of simcuda_deliver().
  */
 #include "sim_internal.h"
 
@@ -22,8 +22,8 @@ static size_t heap_count, heap_size;
 static uint64_t last_order;
 static struct entry *for_tool, **for_tool_link = &for_tool;
 static pthread_mutex_t tool_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-/* Held from taking records until they are in the log and on the list for the tool, so that who comes
- * second finds complete what the first took. */
+/* Held from taking records until they are in the log and on the list for the tool, so that who
+ * comes second finds complete what the first took. */
 static pthread_mutex_t take_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void sim_activity_reset_after_fork(void)

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exported functions: every row of sim_api_core.def and sim_api_memory.def becomes one, with its
- * begin and end (sim_call.c) around the body that the row names.
+ * The exported functions: every row of sim_api_core.def and sim_api_memory.def becomes one, with
+ * its begin and end (sim_call.c) around the body that the row names.
  */
 #include "sim_api.h"
 
-#define SIM_EXPORT(is_twin, flags, name, parameters, body) \
-	CUresult CUDAAPI name parameters \
-	{ \
-		struct sim_call call[1]; \
-		CUresult result = sim_call_begin(call, #name, flags, is_twin); \
-\
-		if (result == CUDA_SUCCESS) \
-			result = (body); \
-		return sim_call_end(call, result); \
+#define SIM_EXPORT(is_twin, flags, name, parameters, body)                                         \
+	CUresult CUDAAPI name parameters                                                           \
+	{                                                                                          \
+		struct sim_call call[1];                                                           \
+		CUresult result = sim_call_begin(call, #name, flags, is_twin);                     \
+                                                                                                   \
+		if (result == CUDA_SUCCESS)                                                        \
+			result = (body);                                                           \
+		return sim_call_end(call, result);                                                 \
 	}
 #define API(flags, name, parameters, body) SIM_EXPORT(false, flags, name, parameters, body)
-#define PTDS(flags, name, parameters, body) \
-	SIM_EXPORT(false, flags, name, parameters, body) \
+#define PTDS(flags, name, parameters, body)                                                        \
+	SIM_EXPORT(false, flags, name, parameters, body)                                           \
 	SIM_EXPORT(true, flags, name##_ptds, parameters, body)
-#define PTSZ(flags, name, parameters, body) \
-	SIM_EXPORT(false, flags, name, parameters, body) \
+#define PTSZ(flags, name, parameters, body)                                                        \
+	SIM_EXPORT(false, flags, name, parameters, body)                                           \
 	SIM_EXPORT(true, flags, name##_ptsz, parameters, body)
 
 #include "sim_api_core.def"

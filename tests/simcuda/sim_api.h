@@ -41,10 +41,15 @@ int sim_attribute_shared_optin_bytes(const struct sim_device *device);
 int sim_attribute_shared_per_sm_bytes(const struct sim_device *device);
 
 /* sim_context.c */
-enum sim_context_property { CONTEXT_DEVICE, CONTEXT_FLAGS, CONTEXT_API_VERSION, CONTEXT_ID,
-	CONTEXT_CACHE_CONFIG };
+enum sim_context_property {
+	CONTEXT_DEVICE,
+	CONTEXT_FLAGS,
+	CONTEXT_API_VERSION,
+	CONTEXT_ID,
+	CONTEXT_CACHE_CONFIG
+};
 CUresult sim_context_create(struct sim_call *call, CUcontext *context, unsigned flags,
-                            CUdevice ordinal);
+			    CUdevice ordinal);
 CUresult sim_context_destroy(struct sim_call *call, CUcontext handle);
 CUresult sim_context_retain_primary(CUcontext *context, CUdevice ordinal);
 CUresult sim_context_release_primary(struct sim_call *call, CUdevice ordinal, bool reset);
@@ -55,54 +60,60 @@ CUresult sim_context_pop(struct sim_call *call, CUcontext *context);
 CUresult sim_context_set_current(struct sim_call *call, CUcontext handle);
 CUresult sim_context_get_current(struct sim_call *call, CUcontext *context);
 CUresult sim_context_synchronize(struct sim_call *call, CUcontext handle);
-CUresult sim_context_get(struct sim_call *call, CUcontext handle, enum sim_context_property property,
-                         void *value);
+CUresult sim_context_get(struct sim_call *call, CUcontext handle,
+			 enum sim_context_property property, void *value);
 CUresult sim_context_set_cache_config(struct sim_call *call, CUfunc_cache config);
 CUresult sim_context_limit(struct sim_call *call, CUlimit limit, size_t *value, size_t wanted);
 CUresult sim_context_priorities(int *least, int *greatest);
 
 /* sim_stream.c, sim_event.c */
-enum sim_stream_property { STREAM_CONTEXT, STREAM_DEVICE, STREAM_FLAGS, STREAM_PRIORITY, STREAM_ID,
-	STREAM_CAPTURE_STATUS };
+enum sim_stream_property {
+	STREAM_CONTEXT,
+	STREAM_DEVICE,
+	STREAM_FLAGS,
+	STREAM_PRIORITY,
+	STREAM_ID,
+	STREAM_CAPTURE_STATUS
+};
 CUresult sim_stream_create(struct sim_call *call, CUstream *stream, unsigned flags, int priority);
 CUresult sim_stream_destroy(struct sim_call *call, CUstream handle);
 CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle);
 CUresult sim_stream_query(struct sim_call *call, CUstream handle);
 CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle);
 CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhostFn function,
-                                  CUstreamCallback callback, void *data);
+				  CUstreamCallback callback, void *data);
 CUresult sim_stream_get(struct sim_call *call, CUstream handle, enum sim_stream_property property,
-                        void *value);
+			void *value);
 CUresult sim_stream_exchange_capture_mode(CUstreamCaptureMode *mode);
 CUresult sim_event_create(struct sim_call *call, CUevent *event, unsigned flags);
 CUresult sim_event_destroy(struct sim_call *call, CUevent handle);
 CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream_handle,
-                          unsigned flags);
+			  unsigned flags);
 CUresult sim_event_query(struct sim_call *call, CUevent handle);
 CUresult sim_event_synchronize(struct sim_call *call, CUevent handle);
 CUresult sim_event_elapsed(struct sim_call *call, float *milliseconds, CUevent start_handle,
-                           CUevent end_handle);
+			   CUevent end_handle);
 void sim_event_free(struct sim_event *event);
 
 /* sim_memory_api.c, sim_memory_pool.c, sim_pointer.c */
 void sim_note_live(struct sim_call *call);
 CUresult sim_memory_alloc(struct sim_call *call, CUdeviceptr *address, size_t bytes);
 CUresult sim_memory_alloc_pitch(struct sim_call *call, CUdeviceptr *address, size_t *pitch,
-                                size_t width, size_t height, unsigned element);
+				size_t width, size_t height, unsigned element);
 CUresult sim_memory_free(struct sim_call *call, CUdeviceptr address);
 CUresult sim_memory_alloc_host(struct sim_call *call, void **address, size_t bytes, unsigned flags);
 CUresult sim_memory_free_host(struct sim_call *call, void *address);
 CUresult sim_memory_alloc_managed(struct sim_call *call, CUdeviceptr *address, size_t bytes,
-                                  unsigned flags);
+				  unsigned flags);
 CUresult sim_memory_register_host(struct sim_call *call, void *address, size_t bytes,
-                                  unsigned flags);
+				  unsigned flags);
 CUresult sim_memory_unregister_host(struct sim_call *call, void *address);
 CUresult sim_memory_host_device_pointer(CUdeviceptr *pointer, void *host, unsigned flags);
 CUresult sim_memory_host_flags(unsigned *flags, void *host);
 CUresult sim_memory_info(struct sim_call *call, size_t *free_bytes, size_t *total_bytes);
 CUresult sim_memory_address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr address);
 CUresult sim_memory_alloc_async(struct sim_call *call, CUdeviceptr *address, size_t bytes,
-                                CUmemoryPool pool_handle, CUstream stream);
+				CUmemoryPool pool_handle, CUstream stream);
 CUresult sim_memory_free_async(struct sim_call *call, CUdeviceptr address, CUstream stream);
 CUresult sim_memory_pool_of_device(CUmemoryPool *pool, CUdevice ordinal, bool is_default);
 CUresult sim_memory_pool_set(CUdevice ordinal, CUmemoryPool handle);
@@ -110,19 +121,19 @@ CUresult sim_memory_pool_create(CUmemoryPool *pool, const CUmemPoolProps *proper
 CUresult sim_memory_pool_destroy(CUmemoryPool handle);
 CUresult sim_memory_pool_trim(CUmemoryPool handle);
 CUresult sim_memory_pool_attribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value,
-                                   bool is_set);
+				   bool is_set);
 CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer);
 CUresult sim_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **data,
-                                CUdeviceptr pointer);
+				CUdeviceptr pointer);
 CUresult sim_pointer_set_attribute(const void *value, CUpointer_attribute attribute,
-                                   CUdeviceptr pointer);
+				   CUdeviceptr pointer);
 
 /* sim_copy.c: a side that must be memory the driver knows is marked in the flags. */
 enum { COPY_ASYNC = 1, COPY_TO_KNOWN = 2, COPY_FROM_KNOWN = 4 };
 CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
-                  unsigned flags);
+		  unsigned flags);
 CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
-                      size_t count, CUstream stream_handle, bool is_async);
+		      size_t count, CUstream stream_handle, bool is_async);
 
 /* sim_module.c: `handle` is a CUmodule or a CUlibrary. */
 CUresult sim_module_load_data(struct sim_call *call, CUmodule *module, const void *image);
@@ -132,14 +143,14 @@ CUresult sim_module_load_library_file(struct sim_call *call, CUlibrary *library,
 CUresult sim_module_unload(struct sim_call *call, CUmodule handle);
 CUresult sim_module_unload_library(struct sim_call *call, CUlibrary handle);
 CUresult sim_module_get_function(struct sim_call *call, CUfunction *found, const void *handle,
-                                 const char *name, bool is_library);
+				 const char *name, bool is_library);
 CUresult sim_module_get_global(struct sim_call *call, CUdeviceptr *address, size_t *bytes,
-                               const void *handle, const char *name, bool is_library,
-                               bool is_managed);
+			       const void *handle, const char *name, bool is_library,
+			       bool is_managed);
 CUresult sim_module_of_library(CUmodule *module, CUlibrary library);
 CUresult sim_module_count(unsigned *count, const void *handle, bool is_library);
 CUresult sim_module_enumerate(struct sim_call *call, CUfunction *functions, unsigned count,
-                              const void *handle, bool is_library);
+			      const void *handle, bool is_library);
 
 /* sim_function.c */
 CUresult sim_function_name(const char **name, CUfunction handle);
@@ -147,19 +158,19 @@ CUresult sim_function_module(CUmodule *module, CUfunction handle);
 CUresult sim_function_of_kernel(CUfunction *function, CUkernel kernel);
 CUresult sim_function_is_loaded(CUfunctionLoadingState *state, CUfunction handle);
 CUresult sim_function_attribute(int *value, CUfunction_attribute attribute, CUfunction handle,
-                                const struct sim_device *device);
+				const struct sim_device *device);
 CUresult sim_function_set_attribute(CUfunction handle, CUfunction_attribute attribute, int value,
-                                    const struct sim_device *device);
+				    const struct sim_device *device);
 CUresult sim_function_cache_config(CUfunction handle, CUfunc_cache config);
 CUresult sim_function_active_blocks(struct sim_call *call, int *blocks, CUfunction handle,
-                                    int block_size, size_t dynamic_shared_bytes);
+				    int block_size, size_t dynamic_shared_bytes);
 CUresult sim_function_potential_block(struct sim_call *call, int *grid, int *block,
-                                      CUfunction handle, CUoccupancyB2DSize shared_of_block,
-                                      size_t dynamic_shared_bytes, int limit);
+				      CUfunction handle, CUoccupancyB2DSize shared_of_block,
+				      size_t dynamic_shared_bytes, int limit);
 CUresult sim_function_available_shared(struct sim_call *call, size_t *bytes, CUfunction handle,
-                                       int blocks, int block_size);
+				       int blocks, int block_size);
 int sim_function_blocks_per_sm(const struct sim_device *device, const struct sim_function *function,
-                               int threads, size_t dynamic_shared_bytes);
+			       int threads, size_t dynamic_shared_bytes);
 
 /* sim_launch.c */
 struct sim_launch {
@@ -169,9 +180,9 @@ struct sim_launch {
 	bool is_cooperative;
 };
 CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
-                           const struct sim_launch *launch);
+			   const struct sim_launch *launch);
 CUresult sim_launch_config(struct sim_call *call, const CUlaunchConfig *config, CUfunction handle,
-                           void **parameters, void **extra);
+			   void **parameters, void **extra);
 
 /* sim_error.c */
 CUresult sim_error_name(CUresult error, const char **name);

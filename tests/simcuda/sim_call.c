@@ -33,8 +33,8 @@ void sim_unlock(void)
 
 void sim_lock_wait(pthread_cond_t *condition, uint64_t deadline_ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(deadline_ns / 1000000000U),
-		                  .tv_nsec = (long)(deadline_ns % 1000000000U) };
+	struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000U),
+				 .tv_nsec = (long)(deadline_ns % 1000000000U)};
 
 	if (deadline_ns > 0)
 		pthread_cond_timedwait(condition, &lock, &until);
@@ -120,7 +120,7 @@ static void load_configuration(void)
 }
 
 CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned flags,
-                        bool is_per_thread)
+			bool is_per_thread)
 {
 	struct sim_thread *thread = sim_call_thread();
 	CUresult result;
@@ -130,8 +130,8 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 	call->function = function;
 	call->flags = flags;
 	call->is_per_thread = is_per_thread;
-	call->correlation = thread->runtime_depth > 0 ? thread->runtime_correlation
-	                                              : next_correlation();
+	call->correlation =
+		thread->runtime_depth > 0 ? thread->runtime_correlation : next_correlation();
 	if (sim_state.is_exiting)
 		return CUDA_ERROR_DEINITIALIZED;
 	if (sim_state.is_forked)
@@ -156,8 +156,8 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 	if ((flags & CTX) != CTX || call->context)
 		return CUDA_SUCCESS;
 	return thread->depth > 0 && thread->contexts[thread->depth - 1]
-	               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
-	               : CUDA_ERROR_INVALID_CONTEXT;
+		       ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+		       : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 void sim_call_wait(struct sim_call *call, uint64_t ns, struct sim_after after)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of the modelled GPU. It starts equal to CLOCK_REALTIME and then follows CLOCK_MONOTONIC,
- * so that it never jumps; SIMCUDA_TIME_SCALE stretches the wall clock that a modelled second takes.
- * Waiting sleeps first and spins only through the last stretch that a sleep would overshoot.
+ * The clock of the modelled GPU. It starts equal to CLOCK_REALTIME and then follows
+ * CLOCK_MONOTONIC, so that it never jumps; SIMCUDA_TIME_SCALE stretches the wall clock that a
+ * modelled second takes. Waiting sleeps first and spins only through the last stretch that a sleep
+ * would overshoot.
  */
 #include "sim_internal.h"
 
@@ -93,8 +94,8 @@ void sim_clock_wait(uint64_t ns, bool may_spin)
 	if (deadline == 0)
 		return;
 	if (read_clock_ns(CLOCK_MONOTONIC) < sleep_until) {
-		struct timespec until = { .tv_sec = (time_t)(sleep_until / 1000000000U),
-			                  .tv_nsec = (long)(sleep_until % 1000000000U) };
+		struct timespec until = {.tv_sec = (time_t)(sleep_until / 1000000000U),
+					 .tv_nsec = (long)(sleep_until % 1000000000U)};
 
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;

@@ -77,7 +77,7 @@ static CUresult push(struct sim_thread *thread, struct sim_context *context)
 }
 
 CUresult sim_context_create(struct sim_call *call, CUcontext *context, unsigned flags,
-                            CUdevice ordinal)
+			    CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_get(ordinal);
 	struct sim_context *created;
@@ -249,8 +249,8 @@ CUresult sim_context_synchronize(struct sim_call *call, CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_context_get(struct sim_call *call, CUcontext handle, enum sim_context_property property,
-                         void *value)
+CUresult sim_context_get(struct sim_call *call, CUcontext handle,
+			 enum sim_context_property property, void *value)
 {
 	const struct sim_context *context = handle ? find_context(handle) : call->context;
 

@@ -16,7 +16,8 @@ enum { H2D = 1, D2H = 2, D2D = 8, H2H = 9, P2P = 10 }; /* CUpti_ActivityMemcpyKi
 
 /* CUpti_ActivityMemoryKind of our kinds. */
 static const int cupti_memory_kinds[] = {
-	[SIM_DEVICE] = 3, [SIM_HOST] = 2, [SIM_REGISTERED] = 2, [SIM_MANAGED] = 5, [SIM_PAGEABLE] = 1,
+	[SIM_DEVICE] = 3,  [SIM_HOST] = 2,     [SIM_REGISTERED] = 2,
+	[SIM_MANAGED] = 5, [SIM_PAGEABLE] = 1,
 };
 
 struct copy {
@@ -109,8 +110,10 @@ static uint64_t host_is_free_ns(const struct copy *copy)
 /* Moves the bytes, or sees to it that they will be moved. */
 static CUresult move(struct sim_call *call, const struct copy *copy)
 {
-	struct sim_job move = { .type = JOB_MOVE, .to = copy->to.bytes, .from = copy->from.bytes,
-		                .bytes = copy->bytes };
+	struct sim_job move = {.type = JOB_MOVE,
+			       .to = copy->to.bytes,
+			       .from = copy->from.bytes,
+			       .bytes = copy->bytes};
 
 	if (host_is_free_ns(copy) > 0) {
 		sim_call_wait_now(call, 0, sim_stream_after(copy->stream));
@@ -139,18 +142,21 @@ static CUresult move(struct sim_call *call, const struct copy *copy)
 
 static const char *direction_text(int direction)
 {
-	return direction == H2D ? "h2d" : direction == D2H ? "d2h" : direction == H2H ? "h2h" : "d2d";
+	return direction == H2D	  ? "h2d"
+	       : direction == D2H ? "d2h"
+	       : direction == H2H ? "h2h"
+				  : "d2d";
 }
 
-CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes,
-                  CUstream stream, unsigned flags)
+CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
+		  unsigned flags)
 {
-	struct copy copy = { .bytes = bytes, .is_async = flags & COPY_ASYNC };
+	struct copy copy = {.bytes = bytes, .is_async = flags & COPY_ASYNC};
 	CUresult result;
 
 	SIM_NOTE(call, "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d",
-	         (unsigned long long)to, (unsigned long long)from, bytes, sim_handle(stream),
-	         copy.is_async);
+		 (unsigned long long)to, (unsigned long long)from, bytes, sim_handle(stream),
+		 copy.is_async);
 	copy.stream = sim_stream_find(call, stream);
 	if (!copy.stream)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -171,22 +177,22 @@ CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t byte
 	result = move(call, &copy);
 	if (result)
 		return result;
-	sim_call_wait(call, host_is_free_ns(&copy), (struct sim_after){ 0 });
+	sim_call_wait(call, host_is_free_ns(&copy), (struct sim_after){0});
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
-                      size_t count, CUstream stream_handle, bool is_async)
+		      size_t count, CUstream stream_handle, bool is_async)
 {
-	struct sim_job set = { .type = JOB_SET, .value = value, .width = width };
+	struct sim_job set = {.type = JOB_SET, .value = value, .width = width};
 	struct sim_stream *stream = sim_stream_find(call, stream_handle);
-	struct simcuda_activity activity = { .kind = 3 };
+	struct simcuda_activity activity = {.kind = 3};
 	size_t bytes = count * width;
 	struct sim_place place;
 	uint64_t begin;
 
 	SIM_NOTE(call, "dst=0x%llx\tvalue=%u\tbytes=%zu\tstream=0x%llx\tasync=%d",
-	         (unsigned long long)to, value, bytes, sim_handle(stream_handle), is_async);
+		 (unsigned long long)to, value, bytes, sim_handle(stream_handle), is_async);
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (count == 0)

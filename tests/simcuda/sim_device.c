@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuInit and the devices: which of them there are (SIMCUDA_GPU, SIMCUDA_GPUS, CUDA_VISIBLE_DEVICES),
- * and what is asked about them. Attributes are in sim_attribute.c.
+ * cuInit and the devices: which of them there are (SIMCUDA_GPU, SIMCUDA_GPUS,
+ * CUDA_VISIBLE_DEVICES), and what is asked about them. Attributes are in sim_attribute.c.
  */
 #include "sim_api.h"
 
@@ -25,9 +25,9 @@ static void make_uuid(unsigned char *uuid, const struct sim_gpu *gpu, int physic
 static void format_uuid(char *text, size_t size, const unsigned char *u)
 {
 	snprintf(text, size,
-	         "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-	         u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-	         u[14], u[15]);
+		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+		 u[14], u[15]);
 }
 
 /* The physical device that an entry of CUDA_VISIBLE_DEVICES names, or -1. */
@@ -63,9 +63,8 @@ static void add_device(const struct sim_gpu *gpu, int physical)
 	device->gpu = gpu;
 	device->ordinal = sim_state.device_count++;
 	device->physical = physical;
-	device->memory_bytes = memory && atoll(memory) > 0
-	                               ? (size_t)atoll(memory) << 20
-	                               : (size_t)(gpu->memory_gib * 1024) << 20;
+	device->memory_bytes = memory && atoll(memory) > 0 ? (size_t)atoll(memory) << 20
+							   : (size_t)(gpu->memory_gib * 1024) << 20;
 	device->link_rate = sim_model_link_rate(gpu);
 	make_uuid(device->uuid, gpu, physical);
 	device->default_pool = sim_pool_new(POOL_MEMORY);
@@ -216,7 +215,8 @@ CUresult sim_device_by_pci_bus_id(CUdevice *ordinal, const char *text)
 	    sscanf(text, "%x:%x", &bus, &slot) != 2)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (int i = 0; i < sim_state.device_count; i++) {
-		if (domain == 0 && slot == 0 && bus == (unsigned)SIM_PCI_BUS(&sim_state.devices[i])) {
+		if (domain == 0 && slot == 0 &&
+		    bus == (unsigned)SIM_PCI_BUS(&sim_state.devices[i])) {
 			*ordinal = i;
 			return CUDA_SUCCESS;
 		}
@@ -247,7 +247,7 @@ CUresult sim_device_peer_access(struct sim_call *call, CUcontext peer, bool enab
 	bit = 1U << other->device->ordinal;
 	if (enable == !!(device->peers & bit))
 		return enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-		              : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+			      : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 	device->peers ^= bit;
 	return CUDA_SUCCESS;
 }

@@ -14,7 +14,7 @@ static struct error_row {
 	const char *name;
 	char text[64];
 } errors[] = {
-#define SIM_ERROR(name) { name, #name, "" },
+#define SIM_ERROR(name) {name, #name, ""},
 #include "sim_errors.inc"
 #undef SIM_ERROR
 };
@@ -30,8 +30,8 @@ static void make_texts(void)
 
 		name += strncmp(name, "CUDA_ERROR_", 11) == 0 ? 11 : 5;
 		for (; *name && used + 1 < sizeof(errors[i].text); name++)
-			errors[i].text[used++] = *name == '_' ? ' '
-			                                      : (char)tolower((unsigned char)*name);
+			errors[i].text[used++] =
+				*name == '_' ? ' ' : (char)tolower((unsigned char)*name);
 	}
 }
 

@@ -57,13 +57,14 @@ CUresult sim_event_destroy(struct sim_call *call, CUevent handle)
 }
 
 CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream_handle,
-                          unsigned flags)
+			  unsigned flags)
 {
 	struct sim_event *event = find_event(handle);
 	const struct sim_stream *stream = sim_stream_find(call, stream_handle);
 	uint64_t now, ready;
 
-	SIM_NOTE(call, "event=0x%llx\tstream=0x%llx", sim_handle(handle), sim_handle(stream_handle));
+	SIM_NOTE(call, "event=0x%llx\tstream=0x%llx", sim_handle(handle),
+		 sim_handle(stream_handle));
 	if (flags > CU_EVENT_RECORD_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!event || !stream || event->context != stream->context)
@@ -108,11 +109,12 @@ CUresult sim_event_synchronize(struct sim_call *call, CUevent handle)
 }
 
 CUresult sim_event_elapsed(struct sim_call *call, float *milliseconds, CUevent start_handle,
-                           CUevent end_handle)
+			   CUevent end_handle)
 {
 	const struct sim_event *start = find_event(start_handle), *end = find_event(end_handle);
 
-	SIM_NOTE(call, "start=0x%llx\tend=0x%llx", sim_handle(start_handle), sim_handle(end_handle));
+	SIM_NOTE(call, "start=0x%llx\tend=0x%llx", sim_handle(start_handle),
+		 sim_handle(end_handle));
 	if (!milliseconds)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!start || !end || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults on demand: SIMCUDA_FAIL=FUNC:K:R[,...] makes the K-th call of a driver function return R
- * without doing anything. FUNC is an exported name, or a name without _v2, _ptsz and the like, which
- * then means all of its versions together.
+ * without doing anything. FUNC is an exported name, or a name without _v2, _ptsz and the like,
+ * which then means all of its versions together.
  */
 #include "sim_internal.h"
 
@@ -53,7 +53,8 @@ static bool is_version_of(const char *function, const char *name)
 	function += length;
 	if (function[0] == '_' && function[1] == 'v' && function[2] >= '2' && function[2] <= '9')
 		function += 3;
-	return *function == '\0' || strcmp(function, "_ptds") == 0 || strcmp(function, "_ptsz") == 0;
+	return *function == '\0' || strcmp(function, "_ptds") == 0 ||
+	       strcmp(function, "_ptsz") == 0;
 }
 
 CUresult sim_faults_next(const char *function)

@@ -53,7 +53,7 @@ CUresult sim_function_is_loaded(CUfunctionLoadingState *state, CUfunction handle
 }
 
 CUresult sim_function_attribute(int *value, CUfunction_attribute attribute, CUfunction handle,
-                                const struct sim_device *device)
+				const struct sim_device *device)
 {
 	const struct sim_function *function = sim_module_function(handle);
 	int capability;
@@ -95,7 +95,7 @@ CUresult sim_function_attribute(int *value, CUfunction_attribute attribute, CUfu
 }
 
 CUresult sim_function_set_attribute(CUfunction handle, CUfunction_attribute attribute, int value,
-                                    const struct sim_device *device)
+				    const struct sim_device *device)
 {
 	struct sim_function *function = sim_module_function(handle);
 
@@ -105,7 +105,7 @@ CUresult sim_function_set_attribute(CUfunction handle, CUfunction_attribute attr
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
 		if (value < 0 || value + function->static_shared_bytes >
-		                         sim_attribute_shared_optin_bytes(device))
+					 sim_attribute_shared_optin_bytes(device))
 			return CUDA_ERROR_INVALID_VALUE;
 		function->dynamic_shared_bytes_max = value;
 		return CUDA_SUCCESS;
@@ -118,9 +118,9 @@ CUresult sim_function_set_attribute(CUfunction handle, CUfunction_attribute attr
 	}
 	/* Cluster attributes are settable and change nothing here; the rest is read-only. */
 	return attribute > CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
-	                       attribute < CU_FUNC_ATTRIBUTE_MAX
-	               ? CUDA_SUCCESS
-	               : CUDA_ERROR_INVALID_VALUE;
+			       attribute < CU_FUNC_ATTRIBUTE_MAX
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_function_cache_config(CUfunction handle, CUfunc_cache config)
@@ -136,11 +136,11 @@ static int round_up(int value, int unit)
 }
 
 int sim_function_blocks_per_sm(const struct sim_device *device, const struct sim_function *function,
-                             int threads, size_t dynamic_shared_bytes)
+			       int threads, size_t dynamic_shared_bytes)
 {
 	int warps = (threads + SIM_WARP - 1) / SIM_WARP;
 	int by_registers = REGISTERS_PER_SM /
-	                   (round_up(function->registers * SIM_WARP, REGISTER_UNIT) * warps);
+			   (round_up(function->registers * SIM_WARP, REGISTER_UNIT) * warps);
 	int by_threads = sim_attribute_threads_per_sm(device) / (warps * SIM_WARP);
 	size_t shared = (size_t)function->static_shared_bytes + dynamic_shared_bytes;
 	int blocks = sim_attribute_blocks_per_sm(device);
@@ -150,7 +150,8 @@ int sim_function_blocks_per_sm(const struct sim_device *device, const struct sim
 	if (by_threads < blocks)
 		blocks = by_threads;
 	if (shared > 0) {
-		size_t each = (shared + SHARED_RESERVED + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
+		size_t each =
+			(shared + SHARED_RESERVED + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
 		size_t by_shared = (size_t)sim_attribute_shared_per_sm_bytes(device) / each;
 
 		if (by_shared < (size_t)blocks)
@@ -160,7 +161,7 @@ int sim_function_blocks_per_sm(const struct sim_device *device, const struct sim
 }
 
 CUresult sim_function_active_blocks(struct sim_call *call, int *blocks, CUfunction handle,
-                                    int block_size, size_t dynamic_shared_bytes)
+				    int block_size, size_t dynamic_shared_bytes)
 {
 	const struct sim_function *function = sim_module_function(handle);
 
@@ -169,15 +170,15 @@ CUresult sim_function_active_blocks(struct sim_call *call, int *blocks, CUfuncti
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*blocks = block_size > 1024 ? 0
-	                            : sim_function_blocks_per_sm(call->context->device, function,
-	                                                       block_size, dynamic_shared_bytes);
+				    : sim_function_blocks_per_sm(call->context->device, function,
+								 block_size, dynamic_shared_bytes);
 	return CUDA_SUCCESS;
 }
 
 /* The largest block with the most resident threads, and the grid that fills the device with it. */
 CUresult sim_function_potential_block(struct sim_call *call, int *grid, int *block,
-                                      CUfunction handle, CUoccupancyB2DSize shared_of_block,
-                                      size_t dynamic_shared_bytes, int limit)
+				      CUfunction handle, CUoccupancyB2DSize shared_of_block,
+				      size_t dynamic_shared_bytes, int limit)
 {
 	const struct sim_function *function = sim_module_function(handle);
 	const struct sim_device *device = call->context->device;
@@ -203,7 +204,7 @@ CUresult sim_function_potential_block(struct sim_call *call, int *grid, int *blo
 }
 
 CUresult sim_function_available_shared(struct sim_call *call, size_t *bytes, CUfunction handle,
-                                       int blocks, int block_size)
+				       int blocks, int block_size)
 {
 	const struct sim_function *function = sim_module_function(handle);
 	int each;
@@ -215,7 +216,7 @@ CUresult sim_function_available_shared(struct sim_call *call, size_t *bytes, CUf
 	if (blocks > sim_function_blocks_per_sm(call->context->device, function, block_size, 0))
 		return CUDA_ERROR_INVALID_VALUE;
 	each = sim_attribute_shared_per_sm_bytes(call->context->device) / blocks / SHARED_UNIT *
-	               SHARED_UNIT -
+		       SHARED_UNIT -
 	       SHARED_RESERVED - function->static_shared_bytes;
 	if (each > function->dynamic_shared_bytes_max)
 		each = function->dynamic_shared_bytes_max;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device address space. Addresses given to the application lie in a stretch that no one can touch, as
- * on a real GPU; the bytes are at a fixed distance, reserved without being committed, so that an 80 GB
- * device costs only what is written to it. Best fit, lowest address first, neighbours joined: a freed
- * address comes back soon, which is the hard case for a tool that follows allocations.
+ * Device address space. Addresses given to the application lie in a stretch that no one can touch,
+ * as on a real GPU; the bytes are at a fixed distance, reserved without being committed, so that an
+ * 80 GB device costs only what is written to it. Best fit, lowest address first, neighbours joined:
+ * a freed address comes back soon, which is the hard case for a tool that follows allocations.
  */
 #include "sim_internal.h"
 
@@ -71,7 +71,8 @@ struct sim_range *sim_heap_take(struct sim_heap *heap, size_t bytes)
 		if (rest->after)
 			rest->after->before = rest;
 		block->after = rest;
-		sim_tree_insert(&heap->free_blocks, &rest->by_size, rest->reserved_bytes, rest->base);
+		sim_tree_insert(&heap->free_blocks, &rest->by_size, rest->reserved_bytes,
+				rest->base);
 	}
 	sim_tree_remove(&heap->free_blocks, &block->by_size);
 	block->reserved_bytes = size;
@@ -99,7 +100,7 @@ void sim_heap_give(struct sim_heap *heap, struct sim_range *block)
 		uintptr_t first = (real + 4095) / 4096 * 4096;
 
 		madvise((void *)first, (real + block->reserved_bytes) / 4096 * 4096 - first,
-		        MADV_DONTNEED);
+			MADV_DONTNEED);
 	}
 	block->bytes = 0;
 	if (after && after->bytes == 0) {

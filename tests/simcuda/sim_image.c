@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a module image contains, as far as it can be read: kernel names and variables of cubins (which
- * are ELF) and of ELF images inside fat binaries, kernel names of PTX text. Compressed fat binaries
- * cannot be read; for those every name is accepted. Everything is copied: the caller may free its
- * image once it is loaded.
+ * What a module image contains, as far as it can be read: kernel names and variables of cubins
+ * (which are ELF) and of ELF images inside fat binaries, kernel names of PTX text. Compressed fat
+ * binaries cannot be read; for those every name is accepted. Everything is copied: the caller may
+ * free its image once it is loaded.
  */
 #include "sim_internal.h"
 
@@ -136,7 +136,7 @@ static int shared_bytes_of(const struct elf_view *elf, const char *kernel)
 }
 
 static void add_symbol(struct sim_image *image, const struct elf_view *elf, const Elf64_Sym *symbol,
-                       const char *name)
+		       const char *name)
 {
 	const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
 	const char *section_name = elf->section_names + section->sh_name;
@@ -175,7 +175,7 @@ static bool read_elf(struct sim_image *image, const void *data, size_t size)
 			    symbols[s].st_name < strings->sh_size &&
 			    is_inside(&elf, strings->sh_offset, strings->sh_size))
 				add_symbol(image, &elf, &symbols[s],
-				           elf.bytes + strings->sh_offset + symbols[s].st_name);
+					   elf.bytes + strings->sh_offset + symbols[s].st_name);
 		}
 	}
 	return true;
@@ -214,7 +214,8 @@ static bool read_ptx(struct sim_image *image, const char *text)
 
 		at += strlen(".entry");
 		at += strspn(at, " \t\r\n");
-		length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$");
+		length = strspn(at,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$");
 		if (length > 0)
 			add_kernel(image, at, length, 0);
 	}
@@ -282,7 +283,7 @@ bool sim_image_has_kernel(const struct sim_image *image, const char *name, int *
 }
 
 bool sim_image_find_global(const struct sim_image *image, const char *name, size_t *bytes,
-                           const void **initial)
+			   const void **initial)
 {
 	for (unsigned i = 0; i < image->global_count; i++) {
 		if (strcmp(image->globals[i].name, name) == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the simulated driver share: its objects, the call in progress, and the functions
- * of each file. One lock (sim_lock in sim_call.c) guards every object; the wrappers that
+ * What the files of the simulated driver share: its objects, the call in progress, and the
+ * functions of each file. One lock (sim_lock in sim_call.c) guards every object; the wrappers that
  * sim_api.c expands hold it around each body, and a body that must wait or move many bytes gives it
  * up meanwhile. No NVIDIA text is here: the ABI comes from the installed cuda.h.
  */
@@ -48,15 +48,16 @@ struct sim_object {
 
 enum sim_memory_kind { SIM_DEVICE, SIM_HOST, SIM_REGISTERED, SIM_MANAGED, SIM_PAGEABLE };
 
-/* A block of device address space, used or free, or a piece of host memory that the driver knows. */
+/* A block of device address space, used or free, or a piece of host memory that the driver knows.
+ */
 struct sim_range {
-	struct sim_tree_node by_address; /* in the table of known memory while in use */
-	struct sim_tree_node by_size;    /* in its heap while free */
+	struct sim_tree_node by_address;  /* in the table of known memory while in use */
+	struct sim_tree_node by_size;	  /* in its heap while free */
 	struct sim_range *before, *after; /* neighbours in the heap's address space */
 	struct sim_range *next_dropped;
 	uint64_t base;
 	size_t bytes, reserved_bytes; /* asked for, and taken from the heap or mapped */
-	ptrdiff_t backing;            /* add to an address to get where the bytes really are */
+	ptrdiff_t backing;	      /* add to an address to get where the bytes really are */
 	enum sim_memory_kind kind;
 	struct sim_device *device;
 	struct sim_context *context;
@@ -91,24 +92,24 @@ struct sim_device {
 	size_t memory_bytes, live_bytes;
 	double link_rate; /* bytes per second, pinned */
 	struct sim_heap heap;
-	uint64_t compute_tail_ns;  /* kernels that fill the GPU run one after the other */
+	uint64_t compute_tail_ns;   /* kernels that fill the GPU run one after the other */
 	uint64_t engine_tail_ns[2]; /* copy engines: 0 to the device, 1 from it */
 	struct sim_context *primary;
 	unsigned primary_count, primary_flags;
 	struct sim_memory_pool *default_pool, *current_pool;
 	unsigned char uuid[16];
 	struct sim_after reuse_after; /* of memory that was freed in stream order */
-	uint32_t peers; /* ordinals that this device's contexts may access */
+	uint32_t peers;		      /* ordinals that this device's contexts may access */
 };
 
 struct sim_stream {
 	struct sim_object object;
 	struct sim_context *context;
 	struct sim_stream *next; /* of the context */
-	uint64_t tail_ns;        /* when all of its work is done */
-	struct sim_after after;  /* what its next work comes after */
-	uint64_t unique_id;      /* cuStreamGetId */
-	uint32_t id;             /* CUPTI's number, in the context */
+	uint64_t tail_ns;	 /* when all of its work is done */
+	struct sim_after after;	 /* what its next work comes after */
+	uint64_t unique_id;	 /* cuStreamGetId */
+	uint32_t id;		 /* CUPTI's number, in the context */
 	unsigned flags;
 	int priority;
 	bool is_legacy, is_blocking;
@@ -183,7 +184,7 @@ struct sim_thread {
 	int depth;
 	int tid;
 	uint32_t runtime_depth, runtime_correlation;
-	bool is_in_host_function; /* where CUDA calls are not permitted */
+	bool is_in_host_function;   /* where CUDA calls are not permitted */
 	uint64_t stream_context_id; /* in which `stream` is this thread's default stream */
 	struct sim_stream *stream;
 	struct sim_function *cost_function; /* whose next launch costs `cost` */
@@ -207,7 +208,7 @@ struct sim_call {
 	size_t log_used;
 	bool live_is_changed;
 	size_t live_bytes; /* of all devices, after the change */
-	uint64_t wait_ns; /* to be over before the call returns, and so is wait_after */
+	uint64_t wait_ns;  /* to be over before the call returns, and so is wait_after */
 	struct sim_after wait_after;
 	uint64_t begin_ns;
 	int sync_type; /* CUpti_ActivitySynchronizationType of the wait, 0 for none */
@@ -226,7 +227,7 @@ extern struct sim_state sim_state;
 
 /* sim_call.c: around every exported function. Returns what to return at once, or CUDA_SUCCESS. */
 CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned flags,
-                        bool is_per_thread);
+			bool is_per_thread);
 CUresult sim_call_end(struct sim_call *call, CUresult result);
 void sim_lock(void);
 void sim_unlock(void);
@@ -249,10 +250,10 @@ void sim_log_note(struct sim_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void sim_log_call(struct sim_call *call, CUresult result);
 void sim_log_activity(const struct simcuda_activity *activity);
-#define SIM_NOTE(call, ...) \
-	do { \
-		if (sim_state.has_log) \
-			sim_log_note(call, __VA_ARGS__); \
+#define SIM_NOTE(call, ...)                                                                        \
+	do {                                                                                       \
+		if (sim_state.has_log)                                                             \
+			sim_log_note(call, __VA_ARGS__);                                           \
 	} while (0)
 
 /* sim_clock.c: nanoseconds of the modelled GPU's clock. */
@@ -264,8 +265,15 @@ uint64_t sim_clock_monotonic_ns(void);
 uint64_t sim_clock_wall_deadline_ns(uint64_t ns); /* on CLOCK_MONOTONIC */
 
 /* sim_pool.c: typed handles that can be told from garbage and from destroyed ones. */
-enum sim_pool_type { POOL_CONTEXT, POOL_STREAM, POOL_EVENT, POOL_MODULE, POOL_FUNCTION, POOL_MEMORY,
-	POOL_TYPES };
+enum sim_pool_type {
+	POOL_CONTEXT,
+	POOL_STREAM,
+	POOL_EVENT,
+	POOL_MODULE,
+	POOL_FUNCTION,
+	POOL_MEMORY,
+	POOL_TYPES
+};
 void *sim_pool_new(enum sim_pool_type type);
 void sim_pool_free(enum sim_pool_type type, void *object);
 bool sim_pool_holds(enum sim_pool_type type, const void *handle);
@@ -276,15 +284,15 @@ double sim_model_link_rate(const struct sim_gpu *gpu);
 void sim_model_load_costs(const char *path);
 const struct sim_named_cost *sim_model_named_cost(const char *kernel);
 uint64_t sim_model_kernel_ns(const struct sim_device *device, const struct sim_function *function,
-                             const struct simcuda_cost *library_cost, uint64_t threads);
+			     const struct simcuda_cost *library_cost, uint64_t threads);
 struct sim_copy_cost {
-	uint64_t start_ns;   /* from the call to the first byte */
-	uint64_t busy_ns;    /* on the engine */
+	uint64_t start_ns;    /* from the call to the first byte */
+	uint64_t busy_ns;     /* on the engine */
 	uint64_t unstaged_ns; /* how long before the end the host's buffer is free again */
 	bool is_in_command;   /* so small that the host's buffer is free at once */
 };
 struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t bytes, int direction,
-                                    bool is_pageable);
+				    bool is_pageable);
 uint64_t sim_model_set_ns(const struct sim_device *device, size_t bytes);
 uint64_t sim_model_launch_latency_ns(void);
 
@@ -311,7 +319,7 @@ struct sim_job {
 	bool is_device_memory;
 	void *to;
 	const void *from; /* of a move */
-	void *owned;      /* freed when done */
+	void *owned;	  /* freed when done */
 	size_t bytes;
 	uint32_t value; /* of a set, repeated every `width` bytes */
 	unsigned width;
@@ -357,7 +365,7 @@ CUresult sim_memory_take(struct sim_context *context, size_t bytes, struct sim_r
 struct sim_range *sim_memory_take_global(struct sim_context *context, size_t bytes); /* not live */
 void sim_memory_give(struct sim_range *range);
 void sim_memory_know(struct sim_range *range, struct sim_context *context,
-                     enum sim_memory_kind kind);
+		     enum sim_memory_kind kind);
 void sim_memory_forget(struct sim_range *range);
 bool sim_memory_overlaps(uint64_t address, size_t bytes);
 size_t sim_memory_live_bytes(void);
@@ -366,9 +374,10 @@ void sim_memory_drop_context(const struct sim_context *context);
 /* sim_image.c: kernel names inside a cubin or fatbin, where they can be read. */
 struct sim_image *sim_image_open(const void *data);
 void sim_image_close(struct sim_image *image);
-bool sim_image_has_kernel(const struct sim_image *image, const char *name, int *static_shared_bytes);
+bool sim_image_has_kernel(const struct sim_image *image, const char *name,
+			  int *static_shared_bytes);
 bool sim_image_find_global(const struct sim_image *image, const char *name, size_t *bytes,
-                           const void **initial);
+			   const void **initial);
 unsigned sim_image_kernel_count(const struct sim_image *image);
 const char *sim_image_kernel_name(const struct sim_image *image, unsigned index);
 
@@ -378,6 +387,6 @@ void sim_module_drop_context(struct sim_context *context);
 
 /* sim_lookup.c */
 CUresult sim_lookup_find(const char *name, void **function, int version, cuuint64_t flags,
-                         CUdriverProcAddressQueryResult *status);
+			 CUdriverProcAddressQueryResult *status);
 
 #endif

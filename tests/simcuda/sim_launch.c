@@ -12,7 +12,7 @@
 enum { QUEUE_DEPTH = 1024 };
 
 static CUresult check_shape(const struct sim_call *call, const struct sim_function *function,
-                            const struct sim_launch *launch)
+			    const struct sim_launch *launch)
 {
 	const unsigned *grid = launch->grid, *block = launch->block;
 	const struct sim_device *device = call->context->device;
@@ -23,14 +23,15 @@ static CUresult check_shape(const struct sim_call *call, const struct sim_functi
 	    block[0] > 1024 || block[1] > 1024 || block[2] > 64 || threads > 1024 ||
 	    grid[0] > INT32_MAX || grid[1] > 65535 || grid[2] > 65535)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* The simulated libraries do not raise the limit of their kernels first, as real ones do. */
+	/* The simulated libraries do not raise the limit of their kernels first, as real ones do.
+	 */
 	if (!function->module)
 		shared_max = (unsigned)sim_attribute_shared_optin_bytes(device);
 	if (launch->shared_bytes > shared_max)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (launch->is_cooperative) {
 		int per_sm = sim_function_blocks_per_sm(device, function, (int)threads,
-		                                      launch->shared_bytes);
+							launch->shared_bytes);
 		uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 
 		if (blocks > (uint64_t)per_sm * (uint64_t)device->gpu->sm_count)
@@ -39,7 +40,8 @@ static CUresult check_shape(const struct sim_call *call, const struct sim_functi
 	return CUDA_SUCCESS;
 }
 
-/* Waits until the launch QUEUE_DEPTH before this one is over; false when the stream went meanwhile. */
+/* Waits until the launch QUEUE_DEPTH before this one is over; false when the stream went meanwhile.
+ */
 static bool wait_for_room(struct sim_call *call, struct sim_stream *stream, CUstream handle)
 {
 	uint64_t oldest;
@@ -49,7 +51,7 @@ static bool wait_for_room(struct sim_call *call, struct sim_stream *stream, CUst
 	oldest = stream->queue_ends[stream->queue_next];
 	if (oldest == 0 || sim_clock_is_over(oldest))
 		return true;
-	sim_call_wait_now(call, oldest, (struct sim_after){ 0 });
+	sim_call_wait_now(call, oldest, (struct sim_after){0});
 	return sim_stream_find(call, handle) == stream;
 }
 
@@ -65,8 +67,8 @@ static void remember_end(struct sim_stream *stream, uint64_t end_ns)
 
 /* When the kernel begins and ends; its device's compute time is taken. */
 static void schedule(struct sim_call *call, struct sim_stream *stream,
-                     const struct sim_function *function, const struct sim_launch *launch,
-                     uint64_t *begin_ns, uint64_t *end_ns)
+		     const struct sim_function *function, const struct sim_launch *launch,
+		     uint64_t *begin_ns, uint64_t *end_ns)
 {
 	struct sim_device *device = stream->context->device;
 	struct sim_thread *thread = call->thread;
@@ -91,19 +93,19 @@ static void schedule(struct sim_call *call, struct sim_stream *stream,
 }
 
 CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
-                           const struct sim_launch *launch)
+			   const struct sim_launch *launch)
 {
 	struct sim_function *function = sim_module_function(handle);
 	struct sim_stream *stream;
-	struct simcuda_activity activity = { .kind = 1 };
+	struct simcuda_activity activity = {.kind = 1};
 	CUresult result;
 
 	SIM_NOTE(call, "name=%s\tgrid=%u,%u,%u\tblock=%u,%u,%u\tshared=%u\tstream=0x%llx",
-	         function ? function->name : "", launch->grid[0], launch->grid[1], launch->grid[2],
-	         launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
-	         sim_handle(launch->stream));
+		 function ? function->name : "", launch->grid[0], launch->grid[1], launch->grid[2],
+		 launch->block[0], launch->block[1], launch->block[2], launch->shared_bytes,
+		 sim_handle(launch->stream));
 	if (!function || (function->module && function->module->context &&
-	                  function->module->context != call->context))
+			  function->module->context != call->context))
 		return CUDA_ERROR_INVALID_HANDLE;
 	stream = sim_stream_find(call, launch->stream);
 	if (!stream || stream->context != call->context)
@@ -136,9 +138,9 @@ CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 }
 
 CUresult sim_launch_config(struct sim_call *call, const CUlaunchConfig *config, CUfunction handle,
-                           void **parameters, void **extra)
+			   void **parameters, void **extra)
 {
-	struct sim_launch launch = { .parameters = parameters, .extra = extra };
+	struct sim_launch launch = {.parameters = parameters, .extra = extra};
 
 	if (!config || (config->numAttrs > 0 && !config->attrs))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -31,7 +31,7 @@ void sim_log_open(void)
 	mark = strstr(text, "%p");
 	if (mark)
 		snprintf(path, sizeof(path), "%.*s%d%s", (int)(mark - text), text, (int)getpid(),
-		         mark + 2);
+			 mark + 2);
 	else
 		snprintf(path, sizeof(path), "%s", text);
 	log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -73,7 +73,7 @@ void sim_log_note(struct sim_call *call, const char *format, ...)
 	fields[call->log_used++] = '\t';
 	va_start(arguments, format);
 	length = vsnprintf(fields + call->log_used, SIM_LOG_FIELDS_SIZE - call->log_used, format,
-	                   arguments);
+			   arguments);
 	va_end(arguments);
 	if (length > 0)
 		call->log_used += (size_t)length;
@@ -88,12 +88,12 @@ void sim_log_call(struct sim_call *call, CUresult result)
 
 	pthread_mutex_lock(&log_lock);
 	length = snprintf(line, sizeof(line), "call\t%" PRIu64 "\t%d\t%s\t%d%.*s\n", ++sequence,
-	                  call->thread->tid, call->function, (int)result, (int)call->log_used,
-	                  call->log_used > 0 ? call->thread->log_fields : "");
+			  call->thread->tid, call->function, (int)result, (int)call->log_used,
+			  call->log_used > 0 ? call->thread->log_fields : "");
 	if (call->live_is_changed)
 		more = snprintf(line + length, sizeof(line) - (size_t)length, "live\t%zu\n",
-		                call->live_bytes);
-	write_line(line, (size_t)(length + more));
+				call->live_bytes);
+	write_line(line, (size_t)length + (size_t)more);
 	pthread_mutex_unlock(&log_lock);
 }
 
@@ -113,21 +113,22 @@ static const char *direction_name(int direction)
 
 void sim_log_activity(const struct simcuda_activity *activity)
 {
-	static const char *const kinds[] = { "", "kernel", "copy", "set" };
+	static const char *const kinds[] = {"", "kernel", "copy", "set"};
 	char line[LINE_SIZE];
 	int length;
 
 	if (activity->kind < 1 || activity->kind > 3)
 		return;
 	length = snprintf(line, sizeof(line),
-	                  "gpu\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\tstream=%" PRIu32,
-	                  activity->correlation, kinds[activity->kind], activity->begin_ns,
-	                  activity->end_ns, activity->stream);
+			  "gpu\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\tstream=%" PRIu32,
+			  activity->correlation, kinds[activity->kind], activity->begin_ns,
+			  activity->end_ns, activity->stream);
 	if (activity->kind == 1)
-		length += snprintf(line + length, SIM_LOG_FIELDS_SIZE, "\tname=%s\n", activity->name);
+		length +=
+			snprintf(line + length, SIM_LOG_FIELDS_SIZE, "\tname=%s\n", activity->name);
 	else if (activity->kind == 2)
 		length += snprintf(line + length, 100, "\tbytes=%" PRIu64 "\tdirection=%s\n",
-		                   activity->bytes, direction_name(activity->direction));
+				   activity->bytes, direction_name(activity->direction));
 	else
 		length += snprintf(line + length, 100, "\tbytes=%" PRIu64 "\n", activity->bytes);
 	if (length > (int)sizeof(line) - 1)
@@ -147,10 +148,11 @@ void simcuda_log(const char *tag, const char *function, int result, const char *
 		return;
 	pthread_mutex_lock(&log_lock);
 	length = snprintf(line, sizeof(line), "%s\t%" PRIu64 "\t%d\t%s\t%d\t", tag, ++sequence,
-	                  sim_call_thread()->tid, function, result);
+			  sim_call_thread()->tid, function, result);
 	if (length > 0 && (size_t)length < sizeof(line) - 1) {
 		va_start(arguments, format);
-		length += vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
+		length +=
+			vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
 		va_end(arguments);
 	}
 	if (length > (int)sizeof(line) - 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuGetProcAddress: a table generated from the installed cudaTypedefs.h (sim_gen_lookup.awk), so that
- * every answer is an exported symbol, an older ABI when that is the newest one asked for, and "not
- * found" for what this driver does not export.
+ * cuGetProcAddress: a table generated from the installed cudaTypedefs.h (sim_gen_lookup.awk), so
+ * that every answer is an exported symbol, an older ABI when that is the newest one asked for, and
+ * "not found" for what this driver does not export.
  */
 #include "sim_api.h"
 
@@ -16,8 +16,8 @@ static struct lookup_row {
 	bool is_per_thread;
 	void (*function)(void);
 } rows[] = {
-#define LOOKUP_ROW(name, version, per_thread, function) \
-	{ name, version, per_thread, (void (*)(void))function },
+#define LOOKUP_ROW(name, version, per_thread, function)                                            \
+	{name, version, per_thread, (void (*)(void))function},
 #include "sim_lookup.inc"
 #undef LOOKUP_ROW
 };
@@ -56,12 +56,11 @@ static const struct lookup_row *find_name(const char *name)
 }
 
 CUresult sim_lookup_find(const char *name, void **function, int version, cuuint64_t flags,
-                         CUdriverProcAddressQueryResult *status)
+			 CUdriverProcAddressQueryResult *status)
 {
 	const struct lookup_row *first, *plain = NULL, *twin = NULL, *found;
 
-	if (!name || !*name || !function ||
-	    flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+	if (!name || !*name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&sorted, sort_rows);
 	first = find_name(name);
@@ -84,6 +83,6 @@ CUresult sim_lookup_find(const char *name, void **function, int version, cuuint6
 		*status = CU_GET_PROC_ADDRESS_SUCCESS;
 	else if (status)
 		*status = first ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-		                : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+				: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return CUDA_SUCCESS;
 }

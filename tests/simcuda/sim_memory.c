@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All memory that the driver knows, by address, and the taking and giving back of device memory with
- * its count of live bytes. The functions of the API are in sim_memory_api.c.
+ * All memory that the driver knows, by address, and the taking and giving back of device memory
+ * with its count of live bytes. The functions of the API are in sim_memory_api.c.
  */
 #include "sim_internal.h"
 
@@ -48,7 +48,7 @@ bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 }
 
 void sim_memory_know(struct sim_range *range, struct sim_context *context,
-                     enum sim_memory_kind kind)
+		     enum sim_memory_kind kind)
 {
 	range->kind = kind;
 	range->context = context;
@@ -141,7 +141,7 @@ static void find_of_context(struct sim_tree_node *node, void *data)
 
 void sim_memory_drop_context(const struct sim_context *context)
 {
-	struct drop drop = { .context = context };
+	struct drop drop = {.context = context};
 
 	sim_tree_visit(&known, find_of_context, &drop);
 	while (drop.found) {

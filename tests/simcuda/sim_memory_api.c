@@ -35,7 +35,7 @@ CUresult sim_memory_alloc(struct sim_call *call, CUdeviceptr *address, size_t by
 }
 
 CUresult sim_memory_alloc_pitch(struct sim_call *call, CUdeviceptr *address, size_t *pitch,
-                                size_t width, size_t height, unsigned element)
+				size_t width, size_t height, unsigned element)
 {
 	size_t row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
 	CUresult result;
@@ -53,19 +53,19 @@ CUresult sim_memory_alloc_pitch(struct sim_call *call, CUdeviceptr *address, siz
 
 /* The range that begins at the address and is of one of the kinds, or NULL. */
 static struct sim_range *find_start(uint64_t address, enum sim_memory_kind a,
-                                    enum sim_memory_kind b)
+				    enum sim_memory_kind b)
 {
 	struct sim_range *range = sim_memory_find(address);
 
 	return range && range->base == address && (range->kind == a || range->kind == b) &&
-	                       !range->is_module_global
-	               ? range
-	               : NULL;
+			       !range->is_module_global
+		       ? range
+		       : NULL;
 }
 
 /* Frees after the device's work, and only if no other thread freed it meanwhile. */
 static CUresult free_after_work(struct sim_call *call, uint64_t address, enum sim_memory_kind a,
-                                enum sim_memory_kind b)
+				enum sim_memory_kind b)
 {
 	struct sim_range *range = find_start(address, a, b);
 	bool is_live;
@@ -97,7 +97,7 @@ CUresult sim_memory_free_host(struct sim_call *call, void *address)
 }
 
 static CUresult map_host(struct sim_call *call, void **address, size_t bytes, unsigned flags,
-                         enum sim_memory_kind kind)
+			 enum sim_memory_kind kind)
 {
 	size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
 	struct sim_range *range;
@@ -109,7 +109,8 @@ static CUresult map_host(struct sim_call *call, void **address, size_t bytes, un
 	if (!range)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | (kind == SIM_MANAGED ? MAP_NORESERVE : 0), -1, 0);
+		      MAP_PRIVATE | MAP_ANONYMOUS | (kind == SIM_MANAGED ? MAP_NORESERVE : 0), -1,
+		      0);
 	if (memory == MAP_FAILED) {
 		free(range);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -127,7 +128,7 @@ static CUresult map_host(struct sim_call *call, void **address, size_t bytes, un
 CUresult sim_memory_alloc_host(struct sim_call *call, void **address, size_t bytes, unsigned flags)
 {
 	const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-	                       CU_MEMHOSTALLOC_WRITECOMBINED;
+			       CU_MEMHOSTALLOC_WRITECOMBINED;
 
 	SIM_NOTE(call, "bytes=%zu\tflags=%u", bytes, flags);
 	if (flags & ~known)
@@ -136,7 +137,7 @@ CUresult sim_memory_alloc_host(struct sim_call *call, void **address, size_t byt
 }
 
 CUresult sim_memory_alloc_managed(struct sim_call *call, CUdeviceptr *address, size_t bytes,
-                                  unsigned flags)
+				  unsigned flags)
 {
 	void *memory;
 	CUresult result;
@@ -151,10 +152,10 @@ CUresult sim_memory_alloc_managed(struct sim_call *call, CUdeviceptr *address, s
 }
 
 CUresult sim_memory_register_host(struct sim_call *call, void *address, size_t bytes,
-                                  unsigned flags)
+				  unsigned flags)
 {
 	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
-	                       CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+			       CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
 	struct sim_range *range;
 
 	SIM_NOTE(call, "address=0x%llx\tbytes=%zu\tflags=%u", sim_handle(address), bytes, flags);
@@ -234,7 +235,7 @@ CUresult sim_memory_address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr 
 }
 
 CUresult sim_memory_alloc_async(struct sim_call *call, CUdeviceptr *address, size_t bytes,
-                                CUmemoryPool pool_handle, CUstream stream)
+				CUmemoryPool pool_handle, CUstream stream)
 {
 	struct sim_memory_pool *pool = (struct sim_memory_pool *)pool_handle;
 	struct sim_context *owner = call->context;
@@ -272,7 +273,7 @@ CUresult sim_memory_free_async(struct sim_call *call, CUdeviceptr address, CUstr
 	const struct sim_stream *order = sim_stream_find(call, stream);
 
 	SIM_NOTE(call, "address=0x%llx\tstream=0x%llx", (unsigned long long)address,
-	         sim_handle(stream));
+		 sim_handle(stream));
 	if (!range || !range->pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!order)

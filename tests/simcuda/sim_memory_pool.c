@@ -71,7 +71,7 @@ CUresult sim_memory_pool_trim(CUmemoryPool handle)
 }
 
 CUresult sim_memory_pool_attribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value,
-                                   bool is_set)
+				   bool is_set)
 {
 	struct sim_memory_pool *pool = find_pool(handle);
 	int *flag = NULL;

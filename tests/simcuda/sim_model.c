@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KERNEL_FLOOR_NS      1700.0
+#define KERNEL_FLOOR_NS	     1700.0
 #define KERNEL_DEFAULT_BYTES 16.0 /* per thread: the memory traffic of an unknown kernel */
-#define SET_FLOOR_NS         1300.0
-#define COPY_ON_GPU_NS       1500.0
+#define SET_FLOOR_NS	     1300.0
+#define COPY_ON_GPU_NS	     1500.0
 #define PAGEABLE_TO_DEVICE   0.40
 #define PAGEABLE_FROM_DEVICE 0.42
-#define STAGING_RATE         12e9
+#define STAGING_RATE	     12e9
 
 enum {
 	LAUNCH_LATENCY_NS = 2500,
@@ -31,7 +31,7 @@ enum {
 };
 
 static const struct sim_gpu gpus[] = {
-#define SIM_GPU(...) { __VA_ARGS__ },
+#define SIM_GPU(...) {__VA_ARGS__},
 #include "sim_gpus.inc"
 #undef SIM_GPU
 };
@@ -42,10 +42,11 @@ static struct cost_rule {
 } costs[COSTS_MAX];
 static unsigned cost_count;
 
-/* "GeForce RTX 4090", "rtx4090" -> "rtx4090"; "A100-SXM4-80GB", "a100-sxm-80gb" -> "a100sxm80gb". */
+/* "GeForce RTX 4090", "rtx4090" -> "rtx4090"; "A100-SXM4-80GB", "a100-sxm-80gb" -> "a100sxm80gb".
+ */
 static void normalise(const char *name, char *out, size_t size)
 {
-	static const char *const dropped[] = { "nvidia", "geforce", "tesla" };
+	static const char *const dropped[] = {"nvidia", "geforce", "tesla"};
 	size_t used = 0;
 
 	while (*name && used + 1 < size) {
@@ -88,7 +89,7 @@ const struct sim_gpu *sim_model_find_gpu(const char *name)
 
 double sim_model_link_rate(const struct sim_gpu *gpu)
 {
-	static const double rate_of_16_lanes[] = { 0, 2.9e9, 5.8e9, 12.5e9, 25.7e9, 55.2e9, 106e9 };
+	static const double rate_of_16_lanes[] = {0, 2.9e9, 5.8e9, 12.5e9, 25.7e9, 55.2e9, 106e9};
 	const char *text = getenv("SIMCUDA_LINK_GBS");
 	double rate = text ? atof(text) * 1e9 : 0;
 
@@ -144,17 +145,13 @@ const struct sim_named_cost *sim_model_named_cost(const char *kernel)
 }
 
 uint64_t sim_model_kernel_ns(const struct sim_device *device, const struct sim_function *function,
-                             const struct simcuda_cost *library_cost, uint64_t threads)
+			     const struct simcuda_cost *library_cost, uint64_t threads)
 {
 	const struct sim_gpu *gpu = device->gpu;
 	double fixed_ns = 0, bytes = KERNEL_DEFAULT_BYTES * (double)threads, flops = 0;
 	double peak = gpu->fp32_tflops * 1e12, memory_ns, math_ns;
 
-	if (function->cost) {
-		fixed_ns = function->cost->fixed_ns;
-		bytes = function->cost->bytes_per_thread * (double)threads;
-		flops = function->cost->flops_per_thread * (double)threads;
-	} else if (library_cost) {
+	if (library_cost) {
 		fixed_ns = library_cost->fixed_ns;
 		bytes = library_cost->bytes;
 		flops = library_cost->flops;
@@ -162,17 +159,21 @@ uint64_t sim_model_kernel_ns(const struct sim_device *device, const struct sim_f
 			peak = library_cost->peak_flops;
 		if (library_cost->efficiency > 0)
 			peak *= library_cost->efficiency;
+	} else if (function->cost) {
+		fixed_ns = function->cost->fixed_ns;
+		bytes = function->cost->bytes_per_thread * (double)threads;
+		flops = function->cost->flops_per_thread * (double)threads;
 	}
 	memory_ns = bytes / gpu->bandwidth_gbs;
 	math_ns = flops / peak * 1e9;
 	return (uint64_t)((fixed_ns > 0 ? fixed_ns : KERNEL_FLOOR_NS) +
-	                  (memory_ns > math_ns ? memory_ns : math_ns));
+			  (memory_ns > math_ns ? memory_ns : math_ns));
 }
 
 struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t bytes, int direction,
-                                    bool is_pageable)
+				    bool is_pageable)
 {
-	struct sim_copy_cost cost = { .start_ns = COPY_START_NS };
+	struct sim_copy_cost cost = {.start_ns = COPY_START_NS};
 	double rate = device->link_rate;
 
 	if (direction == 8) /* inside the device: every byte is read and written */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and libraries, and the kernels and variables looked up in them by name. A CUkernel and the
- * CUfunction made from it are one handle here, and so are a CUlibrary and its CUmodule. Kernel names
- * are kept for the life of the process, since records point at them.
+ * Modules and libraries, and the kernels and variables looked up in them by name. A CUkernel and
+ * the CUfunction made from it are one handle here, and so are a CUlibrary and its CUmodule. Kernel
+ * names are kept for the life of the process, since records point at them.
  */
 #include "sim_api.h"
 
@@ -18,7 +18,7 @@ static struct interned {
 	struct interned *next;
 	struct sim_function *library_kernel; /* simcuda_library_kernel's, by name */
 	char name[];
-} *names[NAME_BUCKETS];
+} * names[NAME_BUCKETS];
 
 static struct interned *intern(const char *name)
 {
@@ -43,7 +43,7 @@ static struct interned *intern(const char *name)
 }
 
 static struct sim_function *new_function(struct interned *name, struct sim_module *module,
-                                         int static_shared_bytes)
+					 int static_shared_bytes)
 {
 	struct sim_function *function = name ? sim_pool_new(POOL_FUNCTION) : NULL;
 
@@ -87,11 +87,11 @@ static struct sim_module *find_module(const void *handle, bool is_library)
 	struct sim_module *module = (struct sim_module *)(uintptr_t)handle;
 
 	return sim_pool_holds(POOL_MODULE, handle) && (!is_library || module->is_library) ? module
-	                                                                                  : NULL;
+											  : NULL;
 }
 
 static CUresult load(struct sim_call *call, const void *image, bool is_library,
-                     struct sim_module **loaded)
+		     struct sim_module **loaded)
 {
 	struct sim_module *module, **list;
 	struct sim_image *contents;
@@ -271,7 +271,7 @@ void sim_module_drop_context(struct sim_context *context)
 }
 
 CUresult sim_module_get_function(struct sim_call *call, CUfunction *found, const void *handle,
-                                 const char *name, bool is_library)
+				 const char *name, bool is_library)
 {
 	struct sim_module *module = find_module(handle, is_library);
 	struct sim_function *function;
@@ -300,7 +300,7 @@ CUresult sim_module_get_function(struct sim_call *call, CUfunction *found, const
 }
 
 static CUresult new_global(struct sim_call *call, struct sim_module *module, const char *name,
-                           bool is_managed, struct sim_global **made)
+			   bool is_managed, struct sim_global **made)
 {
 	struct interned *entry = intern(name);
 	struct sim_global *global;
@@ -340,8 +340,8 @@ fail:
 }
 
 CUresult sim_module_get_global(struct sim_call *call, CUdeviceptr *address, size_t *bytes,
-                               const void *handle, const char *name, bool is_library,
-                               bool is_managed)
+			       const void *handle, const char *name, bool is_library,
+			       bool is_managed)
 {
 	struct sim_module *module = find_module(handle, is_library);
 	struct sim_global *global;
@@ -390,7 +390,7 @@ CUresult sim_module_count(unsigned *count, const void *handle, bool is_library)
 }
 
 CUresult sim_module_enumerate(struct sim_call *call, CUfunction *functions, unsigned count,
-                              const void *handle, bool is_library)
+			      const void *handle, bool is_library)
 {
 	const struct sim_module *module = find_module(handle, is_library);
 
@@ -400,8 +400,8 @@ CUresult sim_module_enumerate(struct sim_call *call, CUfunction *functions, unsi
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (unsigned i = 0; i < count && i < sim_image_kernel_count(module->image); i++) {
 		CUresult result = sim_module_get_function(call, &functions[i], handle,
-		                                          sim_image_kernel_name(module->image, i),
-		                                          is_library);
+							  sim_image_kernel_name(module->image, i),
+							  is_library);
 
 		if (result)
 			return result;

@@ -7,7 +7,7 @@
 static CUmemorytype memory_type(const struct sim_range *range)
 {
 	return range->kind == SIM_DEVICE || range->kind == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE
-	                                                                : CU_MEMORYTYPE_HOST;
+								       : CU_MEMORYTYPE_HOST;
 }
 
 static bool is_reachable_by_host(const struct sim_range *range)
@@ -17,7 +17,7 @@ static bool is_reachable_by_host(const struct sim_range *range)
 
 /* Writes the attribute, or its "unknown pointer" value when range is NULL. */
 static CUresult write_attribute(void *data, CUpointer_attribute attribute,
-                                const struct sim_range *range, uint64_t pointer)
+				const struct sim_range *range, uint64_t pointer)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -83,7 +83,7 @@ CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute, CUdevi
 
 /* Unlike the function for one attribute this takes pointers that the driver does not know. */
 CUresult sim_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **data,
-                                CUdeviceptr pointer)
+				CUdeviceptr pointer)
 {
 	const struct sim_range *range = sim_memory_find(pointer);
 
@@ -103,11 +103,11 @@ CUresult sim_pointer_attributes(unsigned count, CUpointer_attribute *attributes,
 
 /* SYNC_MEMOPS is the one attribute that can be set; every blocking copy here is synchronous. */
 CUresult sim_pointer_set_attribute(const void *value, CUpointer_attribute attribute,
-                                   CUdeviceptr pointer)
+				   CUdeviceptr pointer)
 {
 	const struct sim_range *range = sim_memory_find(pointer);
 
 	return value && range && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-	               ? CUDA_SUCCESS
-	               : CUDA_ERROR_INVALID_VALUE;
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }

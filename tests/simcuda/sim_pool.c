@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles of the simulated driver. Each type has a reserved stretch of address space in which its
- * objects lie side by side, so whether a pointer from the application is a live handle is arithmetic:
- * no garbage is ever dereferenced. Freed slots are reused oldest first, so that a destroyed handle
- * stays recognisable for long. The caller holds sim_lock.
+ * objects lie side by side, so whether a pointer from the application is a live handle is
+ * arithmetic: no garbage is ever dereferenced. Freed slots are reused oldest first, so that a
+ * destroyed handle stays recognisable for long. The caller holds sim_lock.
  */
 #include "sim_internal.h"
 
@@ -23,12 +23,12 @@ enum { POOL_BYTES = 256 << 20, KEEP_FREE = 256, CHUNK_BYTES = 64 << 10 };
 extern void __lsan_register_root_region(const void *begin, size_t bytes) __attribute__((weak));
 
 static struct pool pools[POOL_TYPES] = {
-	[POOL_CONTEXT] = { .object_bytes = sizeof(struct sim_context) },
-	[POOL_STREAM] = { .object_bytes = sizeof(struct sim_stream) },
-	[POOL_EVENT] = { .object_bytes = sizeof(struct sim_event) },
-	[POOL_MODULE] = { .object_bytes = sizeof(struct sim_module) },
-	[POOL_FUNCTION] = { .object_bytes = sizeof(struct sim_function) },
-	[POOL_MEMORY] = { .object_bytes = sizeof(struct sim_memory_pool) },
+	[POOL_CONTEXT] = {.object_bytes = sizeof(struct sim_context)},
+	[POOL_STREAM] = {.object_bytes = sizeof(struct sim_stream)},
+	[POOL_EVENT] = {.object_bytes = sizeof(struct sim_event)},
+	[POOL_MODULE] = {.object_bytes = sizeof(struct sim_module)},
+	[POOL_FUNCTION] = {.object_bytes = sizeof(struct sim_function)},
+	[POOL_MEMORY] = {.object_bytes = sizeof(struct sim_memory_pool)},
 };
 
 static void show_to_leak_checker(struct pool *pool)
@@ -47,7 +47,7 @@ void *sim_pool_new(enum sim_pool_type type)
 
 	if (!pool->base) {
 		void *base = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE,
-		                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (base == MAP_FAILED)
 			return NULL;

@@ -158,9 +158,9 @@ CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	return sim_clock_is_over(sim_stream_ready_ns(stream)) &&
-	                       sim_worker_is_done(sim_stream_after(stream))
-	               ? CUDA_SUCCESS
-	               : CUDA_ERROR_NOT_READY;
+			       sim_worker_is_done(sim_stream_after(stream))
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_NOT_READY;
 }
 
 CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle)
@@ -179,11 +179,14 @@ CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent e
 }
 
 CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhostFn function,
-                                  CUstreamCallback callback, void *data)
+				  CUstreamCallback callback, void *data)
 {
 	struct sim_stream *stream = sim_stream_find(call, handle);
-	struct sim_job job = { .type = JOB_HOST, .function = function, .callback = callback,
-		               .handle = handle, .data = data };
+	struct sim_job job = {.type = JOB_HOST,
+			      .function = function,
+			      .callback = callback,
+			      .handle = handle,
+			      .data = data};
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!function && !callback)
@@ -198,7 +201,7 @@ CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhost
 }
 
 CUresult sim_stream_get(struct sim_call *call, CUstream handle, enum sim_stream_property property,
-                        void *value)
+			void *value)
 {
 	const struct sim_stream *stream = sim_stream_find(call, handle);
 

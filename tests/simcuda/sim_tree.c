@@ -14,7 +14,7 @@ static bool is_below(uint64_t key, uint64_t second, const struct sim_tree_node *
 
 /* Splits into the nodes below the key and the rest. */
 static void split(struct sim_tree_node *node, uint64_t key, uint64_t second,
-                  struct sim_tree_node **below, struct sim_tree_node **rest)
+		  struct sim_tree_node **below, struct sim_tree_node **rest)
 {
 	while (node) {
 		if (node->key < key || (node->key == key && node->second_key < second)) {
@@ -32,7 +32,7 @@ static void split(struct sim_tree_node *node, uint64_t key, uint64_t second,
 }
 
 void sim_tree_insert(struct sim_tree *tree, struct sim_tree_node *node, uint64_t key,
-                     uint64_t second_key)
+		     uint64_t second_key)
 {
 	static uint32_t seed = 2463534242U;
 	struct sim_tree_node **link = &tree->root;
@@ -54,7 +54,8 @@ void sim_tree_remove(struct sim_tree *tree, struct sim_tree_node *node)
 	struct sim_tree_node **link = &tree->root, *left = node->left, *right = node->right;
 
 	while (*link != node)
-		link = is_below(node->key, node->second_key, *link) ? &(*link)->left : &(*link)->right;
+		link = is_below(node->key, node->second_key, *link) ? &(*link)->left
+								    : &(*link)->right;
 	while (left && right) {
 		if (left->priority > right->priority) {
 			*link = left;
@@ -85,7 +86,7 @@ struct sim_tree_node *sim_tree_floor(const struct sim_tree *tree, uint64_t key)
 }
 
 struct sim_tree_node *sim_tree_ceiling(const struct sim_tree *tree, uint64_t key,
-                                       uint64_t second_key)
+				       uint64_t second_key)
 {
 	struct sim_tree_node *node = tree->root, *found = NULL;
 
@@ -101,7 +102,7 @@ struct sim_tree_node *sim_tree_ceiling(const struct sim_tree *tree, uint64_t key
 }
 
 static void visit_below(struct sim_tree_node *node,
-                        void (*visit)(struct sim_tree_node *node, void *data), void *data)
+			void (*visit)(struct sim_tree_node *node, void *data), void *data)
 {
 	if (!node)
 		return;
@@ -111,7 +112,7 @@ static void visit_below(struct sim_tree_node *node,
 }
 
 void sim_tree_visit(const struct sim_tree *tree,
-                    void (*visit)(struct sim_tree_node *node, void *data), void *data)
+		    void (*visit)(struct sim_tree_node *node, void *data), void *data)
 {
 	visit_below(tree->root, visit, data);
 }

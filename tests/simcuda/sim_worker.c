@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated GPU's own thread, started when first needed. Times are computed when work is enqueued
- * (sim_stream.c), so the thread has only the effects: bytes of asynchronous copies and sets, host
- * functions, and records for log and tool whose time has come.
+ * The simulated GPU's own thread, started when first needed. Times are computed when work is
+ * enqueued (sim_stream.c), so the thread has only the effects: bytes of asynchronous copies and
+ * sets, host functions, and records for log and tool whose time has come.
  *
  * Jobs have increasing numbers and every stream knows its place: the newest job and the newest host
- * function that its work comes after. Moving bytes in the order of the calls is always right, except
- * behind a host function, which runs at its modelled time; so a move waits only for host functions
- * among its predecessors, and a host function for all of them. A move may run earlier than modelled:
- * nobody may look before that.
+ * function that its work comes after. Moving bytes in the order of the calls is always right,
+ * except behind a host function, which runs at its modelled time; so a move waits only for host
+ * functions among its predecessors, and a host function for all of them. A move may run earlier
+ * than modelled: nobody may look before that.
  */
 #include "sim_internal.h"
 
@@ -32,8 +32,8 @@ bool sim_worker_is_idle(void)
 
 struct sim_after sim_worker_join(struct sim_after a, struct sim_after b)
 {
-	return (struct sim_after){ .job = a.job > b.job ? a.job : b.job,
-		                   .host = a.host > b.host ? a.host : b.host };
+	return (struct sim_after){.job = a.job > b.job ? a.job : b.job,
+				  .host = a.host > b.host ? a.host : b.host};
 }
 
 /*
@@ -231,8 +231,8 @@ bool sim_worker_add(struct sim_stream *stream, const struct sim_job *job)
 	last_link = &added->next;
 	if (is_waiting)
 		pthread_cond_signal(&job_added);
-	behind = (struct sim_after){ .job = added->id,
-		                     .host = added->type == JOB_HOST ? added->id : added->after.host };
+	behind = (struct sim_after){
+		.job = added->id, .host = added->type == JOB_HOST ? added->id : added->after.host};
 	sim_stream_advance(stream, 0, behind);
 	return true;
 }
@@ -247,7 +247,7 @@ void sim_worker_wait(struct sim_after after)
 
 struct sim_after sim_worker_everything(void)
 {
-	return (struct sim_after){ .job = last_id, .host = last_id };
+	return (struct sim_after){.job = last_id, .host = last_id};
 }
 
 void sim_worker_deliver_soon(void)

@@ -29,7 +29,7 @@ static inline Elf64_Word cubin_name(char *table, size_t *used, const char *name)
 }
 
 static inline void cubin_section(struct cubin *cubin, int index, size_t *used, const char *name,
-                                 Elf64_Word type, const void *data, size_t bytes)
+				 Elf64_Word type, const void *data, size_t bytes)
 {
 	Elf64_Shdr *section = &cubin->sections[index];
 
@@ -40,8 +40,8 @@ static inline void cubin_section(struct cubin *cubin, int index, size_t *used, c
 }
 
 static inline void cubin_symbol(struct cubin *cubin, int index, size_t *used, const char *name,
-                                unsigned char type, unsigned char binding, int section,
-                                size_t bytes)
+				unsigned char type, unsigned char binding, int section,
+				size_t bytes)
 {
 	Elf64_Sym *symbol = &cubin->symbols[index];
 
@@ -67,17 +67,17 @@ static inline void cubin_make(struct cubin *cubin)
 	header->e_shstrndx = 1;
 	cubin->variable = 42;
 	cubin_section(cubin, 1, &sections_used, ".shstrtab", SHT_STRTAB, cubin->section_names,
-	              sizeof(cubin->section_names));
+		      sizeof(cubin->section_names));
 	cubin_section(cubin, 2, &sections_used, ".strtab", SHT_STRTAB, cubin->names,
-	              sizeof(cubin->names));
+		      sizeof(cubin->names));
 	cubin_section(cubin, 3, &sections_used, ".symtab", SHT_SYMTAB, cubin->symbols,
-	              sizeof(cubin->symbols));
+		      sizeof(cubin->symbols));
 	cubin->sections[3].sh_link = 2;
 	cubin_section(cubin, 4, &sections_used, ".text.first", SHT_PROGBITS, NULL, 0);
 	cubin_section(cubin, 5, &sections_used, ".nv.shared.first", SHT_NOBITS, NULL,
-	              CUBIN_SHARED_BYTES);
+		      CUBIN_SHARED_BYTES);
 	cubin_section(cubin, 6, &sections_used, ".nv.global.init", SHT_PROGBITS, &cubin->variable,
-	              sizeof(cubin->variable));
+		      sizeof(cubin->variable));
 	cubin_symbol(cubin, 1, &names_used, "first", STT_FUNC, STB_GLOBAL, 4, 128);
 	cubin_symbol(cubin, 2, &names_used, "second", STT_FUNC, STB_GLOBAL, 4, 128);
 	cubin_symbol(cubin, 3, &names_used, "helper", STT_FUNC, STB_LOCAL, 4, 128);

@@ -23,23 +23,23 @@
 
 #include "simcuda.h"
 
-#define CHECK(condition) \
-	do { \
-		if (!(condition)) { \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1); \
-		} \
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
-#define CHECK_RESULT(call, expected) \
-	do { \
-		CUresult result_ = (call); \
-\
-		if (result_ != (expected)) { \
-			fprintf(stderr, "%s:%d: %s gave %d, not %d\n", __FILE__, __LINE__, #call, \
-			        (int)result_, (int)(expected)); \
-			_exit(1); \
-		} \
+#define CHECK_RESULT(call, expected)                                                               \
+	do {                                                                                       \
+		CUresult result_ = (call);                                                         \
+                                                                                                   \
+		if (result_ != (expected)) {                                                       \
+			fprintf(stderr, "%s:%d: %s gave %d, not %d\n", __FILE__, __LINE__, #call,  \
+				(int)result_, (int)(expected));                                    \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 #define OK(call) CHECK_RESULT(call, CUDA_SUCCESS)

@@ -45,22 +45,22 @@ static void look_up(void)
 	CHECK(found == dlsym(self, "cuCtxCreate_v4"));
 	OK(cuGetProcAddress("cuEventElapsedTime", &older, 12000, 0, &status));
 	CHECK(older == dlsym(self, "cuEventElapsedTime"));
-	OK(cuGetProcAddress("cuMemcpyHtoDAsync", &found, 13000,
-	                    CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status));
+	OK(cuGetProcAddress("cuMemcpyHtoDAsync", &found, 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+			    &status));
 	CHECK(found == dlsym(self, "cuMemcpyHtoDAsync_v2"));
 	OK(cuGetProcAddress("cuMemcpyHtoDAsync", &twin, 13000,
-	                    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
+			    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
 	CHECK(twin == dlsym(self, "cuMemcpyHtoDAsync_v2_ptsz") && twin != found);
 	/* A function without streams is the same for either flag. */
 	OK(cuGetProcAddress("cuMemAlloc", &twin, 13000,
-	                    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
+			    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
 	CHECK(twin == dlsym(self, "cuMemAlloc_v2"));
 	OK(cuGetProcAddress("cuGetProcAddress", &found, 12000, 0, &status));
 	CHECK(found == dlsym(self, "cuGetProcAddress_v2"));
 	OK(cuGetProcAddress("cuGetProcAddress", &found, 11030, 0, &status));
 	CHECK(found == dlsym(self, "cuGetProcAddress"));
 	CHECK_RESULT(cuGetProcAddress("cuMemAlloc", &found, 13000, 99, &status),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuGetProcAddress(NULL, &found, 13000, 0, &status), CUDA_ERROR_INVALID_VALUE);
 }
 

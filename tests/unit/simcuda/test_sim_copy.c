@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-static const size_t sizes[] = { 1, 3, 64, 4095, 65536, 65537, 131072, 131073, 1 << 20, 3000001 };
+static const size_t sizes[] = {1, 3, 64, 4095, 65536, 65537, 131072, 131073, 1 << 20, 3000001};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), MARGIN = 64, MAX_BYTES = 3000001 + 2 * MARGIN };
 
 /* How a round trip is made: host to device, device to device, device to host. */
@@ -58,7 +58,7 @@ static void inside(enum way way, CUdeviceptr to, CUdeviceptr from, size_t bytes,
 
 /* One buffer through two device blocks and back, with untouched bytes around it. */
 static void round_trip(enum way way, unsigned char *sent, unsigned char *back, size_t bytes,
-                       CUdeviceptr first, CUdeviceptr second, CUstream stream)
+		       CUdeviceptr first, CUdeviceptr second, CUstream stream)
 {
 	fill_pattern(sent, bytes, (unsigned)bytes + way);
 	memset(back, 0xee, bytes + 2 * MARGIN);
@@ -96,7 +96,7 @@ static void copy_all(void)
 		for (int way = 0; way < WAYS; way++) {
 			for (int size = 0; size < SIZES; size++)
 				round_trip((enum way)way, sent[memory], back[memory], sizes[size],
-				           first, second, streams[(size + way) % 3]);
+					   first, second, streams[(size + way) % 3]);
 		}
 	}
 	OK(cuMemHostUnregister(sent[2]));

@@ -99,11 +99,12 @@ static void be_a100(void)
 	CHECK(value == 8);
 	OK(cuDeviceTotalMem(&bytes, 0));
 	CHECK(bytes == (size_t)80 << 30);
-	CHECK_RESULT(cuDeviceGetAttribute(&value, (CUdevice_attribute)0, 0), CUDA_ERROR_INVALID_VALUE);
+	CHECK_RESULT(cuDeviceGetAttribute(&value, (CUdevice_attribute)0, 0),
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, 0),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 1),
-	             CUDA_ERROR_INVALID_DEVICE);
+		     CUDA_ERROR_INVALID_DEVICE);
 }
 
 static void the_default_device_is_an_a100(void **state)

@@ -36,7 +36,7 @@ static const char *read_log(void)
 
 /* Lines that contain all of the pieces; `first` may be NULL. */
 static unsigned count_lines(const char *text, const char *kind, const char *first,
-                            const char *second)
+			    const char *second)
 {
 	unsigned count = 0;
 
@@ -56,7 +56,7 @@ static unsigned count_lines(const char *text, const char *kind, const char *firs
 
 static void log_everything(void)
 {
-	struct simcuda_cost cost = { .fixed_ns = 2000 };
+	struct simcuda_cost cost = {.fixed_ns = 2000};
 	char host[256], line[256];
 	CUdeviceptr first, second;
 	const char *text;
@@ -70,14 +70,14 @@ static void log_everything(void)
 	OK(cuMemcpyDtoHAsync(host, first, 100, stream));
 	OK(cuMemsetD32Async(first, 9, 50, stream));
 	OK(cuLaunchKernel(simcuda_library_kernel("a_kernel", &cost), 2, 3, 4, 32, 2, 1, 512, stream,
-	                  NULL, NULL));
+			  NULL, NULL));
 	CHECK_RESULT(cuMemFree(77), CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemFree(second));
 	simcuda_log("blas", "cublasSgemm_v2", 0, "m=%d\tn=%d", 3, 4);
 	OK(cuCtxSynchronize());
 	text = read_log();
 	snprintf(line, sizeof(line), "\tcuMemAlloc_v2\t0\tbytes=1000\taddress=0x%" PRIx64,
-	         (uint64_t)first);
+		 (uint64_t)first);
 	CHECK(count_lines(text, "call", line, NULL) == 1);
 	CHECK(count_lines(text, "live", "\t1000", NULL) == 2);
 	CHECK(count_lines(text, "live", "\t1024", NULL) == 1);
@@ -85,10 +85,11 @@ static void log_everything(void)
 	CHECK(count_lines(text, "call", "cuMemFree_v2\t1\taddress=0x4d", NULL) == 1);
 	CHECK(count_lines(text, "call", "cuMemcpyHtoD_v2\t0\t", "async=0\tdirection=h2d") == 1);
 	snprintf(line, sizeof(line), "bytes=100\tstream=0x%" PRIx64 "\tasync=1\tdirection=d2h",
-	         (uint64_t)(uintptr_t)stream);
+		 (uint64_t)(uintptr_t)stream);
 	CHECK(count_lines(text, "call", "cuMemcpyDtoHAsync_v2\t0\t", line) == 1);
-	snprintf(line, sizeof(line), "name=a_kernel\tgrid=2,3,4\tblock=32,2,1\tshared=512\tstream=0x%"
-	         PRIx64, (uint64_t)(uintptr_t)stream);
+	snprintf(line, sizeof(line),
+		 "name=a_kernel\tgrid=2,3,4\tblock=32,2,1\tshared=512\tstream=0x%" PRIx64,
+		 (uint64_t)(uintptr_t)stream);
 	CHECK(count_lines(text, "call", "cuLaunchKernel\t0", line) == 1);
 	CHECK(count_lines(text, "blas", "cublasSgemm_v2\t0\tm=3\tn=4", NULL) == 1);
 	CHECK(count_lines(text, "gpu", "\tkernel\t", "name=a_kernel") == 1);
@@ -102,7 +103,8 @@ static void the_log_has_every_call_and_all_gpu_work(void **state)
 {
 	(void)state;
 	run_scenario(log_everything, "SIMCUDA_LOG", log_path("all"), NULL);
-	run_scenario(log_everything, "SIMCUDA_TIME_SCALE", "0", "SIMCUDA_LOG", log_path("all"), NULL);
+	run_scenario(log_everything, "SIMCUDA_TIME_SCALE", "0", "SIMCUDA_LOG", log_path("all"),
+		     NULL);
 	unlink(path);
 }
 
@@ -178,11 +180,11 @@ static void hear_activity(const struct simcuda_activity *activity)
 	heard.activity[heard.activities++] = *activity;
 }
 
-static const struct simcuda_tool tool = { .api = hear_api, .activity = hear_activity };
+static const struct simcuda_tool tool = {.api = hear_api, .activity = hear_activity};
 
 static void watch(void)
 {
-	struct simcuda_cost cost = { .fixed_ns = 5000000 };
+	struct simcuda_cost cost = {.fixed_ns = 5000000};
 	uint32_t runtime, inside;
 	uint64_t before;
 	CUdeviceptr memory;
@@ -200,7 +202,7 @@ static void watch(void)
 	/* Driver calls inside a runtime call share its correlation. */
 	runtime = simcuda_runtime_enter("cudaLaunchKernel");
 	OK(cuLaunchKernel(simcuda_library_kernel("seen", &cost), 2, 1, 1, 64, 1, 1, 48, NULL, NULL,
-	                  NULL));
+			  NULL));
 	inside = heard.last_correlation;
 	simcuda_runtime_exit("cudaLaunchKernel", runtime, 0);
 	CHECK(heard.last_domain == 2 && runtime == inside && runtime == heard.last_correlation);
@@ -233,13 +235,13 @@ static void the_tool_hears_calls_and_finished_work(void **state)
 
 static void wait_for_delivery(void)
 {
-	struct simcuda_cost cost = { .fixed_ns = 1000 };
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct simcuda_cost cost = {.fixed_ns = 1000};
+	const struct timespec pause = {.tv_nsec = 1000000};
 
 	open_device(0);
 	simcuda_attach_tool(&tool);
 	OK(cuLaunchKernel(simcuda_library_kernel("seen", &cost), 1, 1, 1, 32, 1, 1, 0, NULL, NULL,
-	                  NULL));
+			  NULL));
 	for (int i = 0; i < 5000 && atomic_load(&heard.activities) == 0; i++)
 		nanosleep(&pause, NULL);
 	CHECK(atomic_load(&heard.activities) == 1);
@@ -289,7 +291,8 @@ static void named_kernels_cost_what_the_file_says(void **state)
 	fputs("# name, ns, bytes and flops per thread\n"
 	      "^memory_b\t50000\t100\t1\n"
 	      "compute\t20000\t1\t100000\n"
-	      "^fixed$\t777000\t0\t0\n", file);
+	      "^fixed$\t777000\t0\t0\n",
+	      file);
 	fclose(file);
 	run_scenario(cost_kernels, "SIMCUDA_KERNEL_COSTS", path, "SIMCUDA_TIME_SCALE", "0", NULL);
 	unlink(path);

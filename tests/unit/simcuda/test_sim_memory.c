@@ -159,7 +159,7 @@ static void give_host_memory(void)
 	CHECK_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	OK(cuMemHostRegister(buffer, sizeof(buffer), 0));
 	CHECK_RESULT(cuMemHostRegister(buffer + 10, 10, 0),
-	             CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+		     CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	OK(cuMemHostGetDevicePointer(&mapped, buffer + 3, 0));
 	OK(cuMemHostUnregister(buffer));
 	CHECK_RESULT(cuMemHostUnregister(buffer), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
@@ -176,9 +176,9 @@ static void ask_pointers(void)
 {
 	CUdeviceptr device, managed, base;
 	unsigned type = 0, is_managed = 7;
-	CUpointer_attribute wanted[2] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-		                          CU_POINTER_ATTRIBUTE_IS_MANAGED };
-	void *answers[2] = { &type, &is_managed }, *host_view;
+	CUpointer_attribute wanted[2] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+					 CU_POINTER_ATTRIBUTE_IS_MANAGED};
+	void *answers[2] = {&type, &is_managed}, *host_view;
 	CUcontext owner, context = open_device(0);
 	size_t bytes, pitch;
 	int stack;
@@ -191,9 +191,9 @@ static void ask_pointers(void)
 	OK(cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, device + 1));
 	CHECK(bytes == 5000);
 	CHECK_RESULT(cuPointerGetAttribute(&host_view, CU_POINTER_ATTRIBUTE_HOST_POINTER, device),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device + 5000),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	OK(cuMemGetAddressRange(&base, &bytes, device + 777));
 	CHECK(base == device && bytes == 5000);
 	CHECK_RESULT(cuMemGetAddressRange(&base, &bytes, (uintptr_t)&stack), CUDA_ERROR_NOT_FOUND);

@@ -117,7 +117,7 @@ static void use_library(void)
 	OK(cuLibraryGetGlobal(&address, &bytes, library, "counter"));
 	OK(cuLibraryUnload(library));
 	CHECK_RESULT(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_HANDLE);
+		     CUDA_ERROR_INVALID_HANDLE);
 }
 
 static void library_kernels_work_in_every_context(void **state)
@@ -128,18 +128,19 @@ static void library_kernels_work_in_every_context(void **state)
 
 static void load_odd_images(void)
 {
-	static const char ptx[] = ".version 8.0\n.target sm_80\n.visible .entry saxpy(\n)\n{ ret; }\n";
+	static const char ptx[] =
+		".version 8.0\n.target sm_80\n.visible .entry saxpy(\n)\n{ ret; }\n";
 	struct {
 		uint32_t magic;
 		uint16_t version, header_bytes;
 		uint64_t bytes;
 		char data[4096];
-	} fatbin = { .magic = 0xba55ed50, .version = 1, .header_bytes = 16, .bytes = 4096 };
+	} fatbin = {.magic = 0xba55ed50, .version = 1, .header_bytes = 16, .bytes = 4096};
 	struct {
 		int magic, version;
 		const void *data;
 		void *unused;
-	} wrapper = { 0x466243b1, 1, &fatbin, NULL };
+	} wrapper = {0x466243b1, 1, &fatbin, NULL};
 	CUmodule module;
 
 	open_device(0);
@@ -148,7 +149,7 @@ static void load_odd_images(void)
 	CHECK_RESULT(cuModuleLoad(&module, "/nonexistent/file"), CUDA_ERROR_FILE_NOT_FOUND);
 	OK(cuModuleLoadData(&module, ptx));
 	get_kernel(module, "saxpy");
-	CHECK_RESULT(cuModuleGetFunction(&(CUfunction){ NULL }, module, "sax"), CUDA_ERROR_NOT_FOUND);
+	CHECK_RESULT(cuModuleGetFunction(&(CUfunction){NULL}, module, "sax"), CUDA_ERROR_NOT_FOUND);
 	/* Compressed contents cannot be read, so any name is taken. */
 	memset(fatbin.data, 0x5a, sizeof(fatbin.data));
 	OK(cuModuleLoadFatBinary(&module, &wrapper));
@@ -157,8 +158,8 @@ static void load_odd_images(void)
 	memcpy(fatbin.data + 64, &cubin, sizeof(cubin));
 	OK(cuModuleLoadData(&module, &wrapper));
 	get_kernel(module, "second");
-	CHECK_RESULT(cuModuleGetFunction(&(CUfunction){ NULL }, module, "anything"),
-	             CUDA_ERROR_NOT_FOUND);
+	CHECK_RESULT(cuModuleGetFunction(&(CUfunction){NULL}, module, "anything"),
+		     CUDA_ERROR_NOT_FOUND);
 	/* A cubin that lies about its tables is refused or empty, never followed. */
 	cubin.header.e_shoff = 1ULL << 62;
 	memcpy(fatbin.data + 64, &cubin, sizeof(cubin));
@@ -175,34 +176,38 @@ static void refuse_launches(void)
 {
 	CUmodule module = load_cubin();
 	CUfunction f = get_kernel(module, "first");
-	CUlaunchConfig config = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 64,
-		                  .blockDimY = 1, .blockDimZ = 1 };
-	void *some[1] = { &config };
+	CUlaunchConfig config = {.gridDimX = 2,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 64,
+				 .blockDimY = 1,
+				 .blockDimZ = 1};
+	void *some[1] = {&config};
 
 	OK(cuLaunchKernel(f, 7, 5, 3, 8, 8, 16, 1024, NULL, some, NULL));
 	CHECK_RESULT(cuLaunchKernel(f, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 65536, 1, 1, 1, 1, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 33, 1, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 65, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, some, some),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	CHECK_RESULT(cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_HANDLE);
+		     CUDA_ERROR_INVALID_HANDLE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, (CUstream)&module, NULL, NULL),
-	             CUDA_ERROR_INVALID_HANDLE);
+		     CUDA_ERROR_INVALID_HANDLE);
 	CHECK_RESULT(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 64 << 10, NULL, NULL, NULL),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 	OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 << 10));
 	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 64 << 10, NULL, NULL, NULL));
 	OK(cuLaunchKernelEx(&config, f, NULL, NULL));
 	CHECK_RESULT(cuLaunchKernelEx(NULL, f, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
 	OK(cuLaunchCooperativeKernel(f, 216, 1, 1, 1024, 1, 1, 0, NULL, NULL));
 	CHECK_RESULT(cuLaunchCooperativeKernel(f, 217, 1, 1, 1024, 1, 1, 0, NULL, NULL),
-	             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+		     CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
 static void launches_outside_the_limits_are_refused(void **state)
@@ -226,7 +231,7 @@ static void ask_occupancy(void)
 	OK(cuOccupancyAvailableDynamicSMemPerBlock(&shared, f, 4, 256));
 	CHECK(shared == 40 << 10);
 	CHECK_RESULT(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 0, 0),
-	             CUDA_ERROR_INVALID_VALUE);
+		     CUDA_ERROR_INVALID_VALUE);
 }
 
 static void occupancy_follows_the_device(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Order and modelled time in the simulated driver: streams, events, copy engines, host functions.
- * Times are compared with the model through events, never with how fast this machine is; against the
- * wall clock only "not earlier than" is checked.
+ * Times are compared with the model through events, never with how fast this machine is; against
+ * the wall clock only "not earlier than" is checked.
  */
 #include "sim_scenario.h"
 
@@ -13,7 +13,7 @@ enum { MS = 1000000 };
 
 static void launch_for(double ns, unsigned blocks, CUstream stream)
 {
-	struct simcuda_cost cost = { .fixed_ns = ns };
+	struct simcuda_cost cost = {.fixed_ns = ns};
 	CUfunction function = simcuda_library_kernel("modelled", &cost);
 
 	OK(cuLaunchKernel(function, blocks, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
