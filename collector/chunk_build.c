@@ -12,6 +12,7 @@
 
 #define FRAME_HEAD_BYTES 8 /* of a skippable frame: magic and size */
 #define SMALLEST_COMPRESSED 64 /* below, a frame costs more than it saves */
+#define SMALLEST_BLOCK 2048    /* below, statistics of its own cost more than they save */
 
 struct chunk_builder {
 	ZSTD_CCtx *zstd;
@@ -42,16 +43,44 @@ void chunk_builder_free(struct chunk_builder *builder)
 	free(builder);
 }
 
+void chunk_cut(struct chunk_cuts *cuts, size_t offset)
+{
+	if (cuts->count < CHUNK_CUTS_MAX)
+		cuts->at[cuts->count++] = offset;
+}
+
+/* One frame, whose blocks end at the cuts that are far enough apart. 0 when it does not shrink. */
+static size_t compress(struct chunk_builder *builder, const void *payload, size_t bytes,
+		       const struct chunk_cuts *cuts, uint8_t *to, size_t room)
+{
+	ZSTD_outBuffer out = { .dst = to, .size = room };
+	ZSTD_inBuffer in = { .src = payload };
+
+	ZSTD_CCtx_reset(builder->zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setPledgedSrcSize(builder->zstd, bytes);
+	for (unsigned int i = 0; cuts && i < cuts->count; i++) {
+		if (cuts->at[i] > bytes || cuts->at[i] < in.pos + SMALLEST_BLOCK)
+			continue;
+		in.size = cuts->at[i];
+		if (ZSTD_compressStream2(builder->zstd, &out, &in, ZSTD_e_flush) != 0)
+			return 0;
+	}
+	in.size = bytes;
+	if (ZSTD_compressStream2(builder->zstd, &out, &in, ZSTD_e_end) != 0)
+		return 0;
+	return out.pos < bytes + FRAME_HEAD_BYTES ? out.pos : 0;
+}
+
 static size_t put_payload(struct chunk_builder *builder, struct chunk_header *header,
-			  const void *payload, size_t bytes, uint8_t *to)
+			  const void *payload, size_t bytes, const struct chunk_cuts *cuts,
+			  uint8_t *to, size_t room)
 {
 	if (bytes == 0)
 		return 0;
 	if (!(header->flags & CHUNK_STORED) && bytes >= SMALLEST_COMPRESSED) {
-		size_t used = ZSTD_compress2(builder->zstd, to, ZSTD_compressBound(bytes), payload,
-					     bytes);
+		size_t used = compress(builder, payload, bytes, cuts, to, room);
 
-		if (!ZSTD_isError(used) && used < bytes + FRAME_HEAD_BYTES)
+		if (used > 0)
 			return used;
 	}
 	header->flags |= CHUNK_STORED;
@@ -62,8 +91,9 @@ static size_t put_payload(struct chunk_builder *builder, struct chunk_header *he
 }
 
 int chunk_build(struct chunk_builder *builder, struct chunk_header *header, const void *payload,
-		size_t bytes, struct byte_buffer *out)
+		size_t bytes, const struct chunk_cuts *cuts, struct byte_buffer *out)
 {
+	size_t room = ZSTD_compressBound(bytes) + 16 * (size_t)(cuts ? cuts->count : 0) + 64;
 	uint8_t *start;
 	uint32_t padding;
 	size_t used;
@@ -71,11 +101,11 @@ int chunk_build(struct chunk_builder *builder, struct chunk_header *header, cons
 
 	if (bytes > CHUNK_MAX_PAYLOAD)
 		return -EMSGSIZE;
-	rc = byte_buffer_reserve(out, CHUNK_HEADER_BYTES + ZSTD_compressBound(bytes) + 64);
+	rc = byte_buffer_reserve(out, CHUNK_HEADER_BYTES + room + 16);
 	if (rc < 0)
 		return rc;
 	start = out->data + out->used;
-	used = put_payload(builder, header, payload, bytes, start + CHUNK_HEADER_BYTES);
+	used = put_payload(builder, header, payload, bytes, cuts, start + CHUNK_HEADER_BYTES, room);
 	header->payload_bytes = (uint32_t)used;
 	header->decoded_bytes = (uint32_t)bytes;
 	header->payload_crc = crc32c(start + CHUNK_HEADER_BYTES, used);

@@ -13,6 +13,8 @@
 #include "bytes.h"
 #include "trace_file.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are copied as they stand");
+
 #define VARINT_MAX_BYTES 10
 #define DICTIONARY_MAX_VALUES 4096u
 #define HASH_SLOTS 16384u /* power of two, four times the values: short probes */
@@ -28,7 +30,7 @@ struct column_encoder {
 struct column_source {
 	uint16_t id;
 	uint8_t width;
-	uint8_t encoding;
+	uint8_t encoding; /* wanted, then taken */
 	const void *values;
 	uint16_t other_id;
 	uint8_t other_width;
@@ -70,37 +72,98 @@ static void widen(uint64_t *to, const void *from, unsigned int width, uint32_t c
 	}
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
+/* ---- differences ---- */
+
+static void take_deltas(uint64_t *values, uint32_t count, uint64_t base)
 {
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t value = values[i];
+
+		values[i] = bytes_zigzag(value - base);
+		base = value;
 	}
-	*at++ = (uint8_t)value;
-	return at;
 }
 
-/* Differences wrap in 64 bits whatever the width is; the reader wraps them the same way. */
-static size_t encode_deltas(const uint64_t *values, uint32_t count, uint64_t base, uint8_t *to)
+static void take_offsets(uint64_t *values, const uint64_t *other, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = bytes_zigzag(values[i] - other[i]);
+}
+
+static void take_gaps(uint64_t *values, const uint64_t *other, uint32_t count)
+{
+	for (uint32_t i = count - 1; i > 0; i--)
+		values[i] = bytes_zigzag(values[i] - other[i - 1]);
+	values[0] = 0;
+}
+
+static void take_drifts(uint64_t *values, const uint64_t *other, uint32_t count)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t difference = values[i] - other[i];
+
+		values[i] = bytes_zigzag(difference - before);
+		before = difference;
+	}
+}
+
+static unsigned int bits_of(uint64_t value)
+{
+	return value ? 64 - (unsigned int)__builtin_clzll(value) : 0;
+}
+
+/* Bytes of the largest number: as many planes. */
+static unsigned int count_planes(const uint64_t *numbers, uint32_t count)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		all |= numbers[i];
+	return (bits_of(all) + 7) / 8;
+}
+
+static size_t put_planes(const uint64_t *numbers, uint32_t count, unsigned int planes, uint8_t *to)
+{
+	*to++ = (uint8_t)planes;
+	for (unsigned int plane = 0; plane < planes; plane++) {
+		for (uint32_t i = 0; i < count; i++)
+			to[i] = (uint8_t)(numbers[i] >> 8 * plane);
+		to += count;
+	}
+	return 1 + (size_t)planes * count;
+}
+
+static size_t put_varints(const uint64_t *numbers, uint32_t count, uint8_t *to)
 {
 	uint8_t *at = to;
 
 	for (uint32_t i = 0; i < count; i++) {
-		at = put_varint(at, bytes_zigzag(values[i] - base));
-		base = values[i];
+		uint64_t value = numbers[i];
+
+		while (value >= 0x80) {
+			*at++ = (uint8_t)(value | 0x80);
+			value >>= 7;
+		}
+		*at++ = (uint8_t)value;
 	}
 	return (size_t)(at - to);
 }
 
-static size_t encode_offsets(const uint64_t *values, const uint64_t *other, uint32_t count,
-			     uint8_t *to)
+/* A few large numbers among small ones need many planes that are nearly empty: then varints. */
+static bool varints_are_shorter(const uint64_t *numbers, uint32_t count, unsigned int planes)
 {
-	uint8_t *at = to;
+	uint64_t bytes = 0;
 
+	if (planes < 5)
+		return false;
 	for (uint32_t i = 0; i < count; i++)
-		at = put_varint(at, bytes_zigzag(values[i] - other[i]));
-	return (size_t)(at - to);
+		bytes += (bits_of(numbers[i] | 1) + 6) / 7;
+	return bytes * 2 < (uint64_t)planes * count;
 }
+
+/* ---- dictionaries ---- */
 
 static uint32_t hash_slot(uint64_t value)
 {
@@ -152,59 +215,86 @@ static size_t encode_dictionary(struct column_encoder *encoder, uint32_t count, 
 	return (size_t)(at - to);
 }
 
-static size_t encode_plain(const uint64_t *values, uint32_t count, unsigned int width, uint8_t *to)
+/* ---- columns ---- */
+
+/* The numbers of encoder->values in the wanted form and the code of what was taken. Only DELTA and
+ * OFFSET have a VARINT form. */
+static size_t encode_numbers(struct column_encoder *encoder, uint8_t *encoding, uint32_t count,
+			     uint8_t *to)
 {
-	for (uint32_t i = 0; i < count; i++)
-		bytes_store(to + (size_t)i * width, width, values[i]);
-	return (size_t)count * width;
+	unsigned int planes = count_planes(encoder->values, count);
+	bool has_varint = *encoding == COLUMN_DELTA_PLANES || *encoding == COLUMN_OFFSET_PLANES;
+
+	if (!has_varint || !varints_are_shorter(encoder->values, count, planes))
+		return put_planes(encoder->values, count, planes, to);
+	*encoding = *encoding == COLUMN_DELTA_PLANES ? COLUMN_DELTA_VARINT : COLUMN_OFFSET_VARINT;
+	return put_varints(encoder->values, count, to);
+}
+
+/* Differences as the encoding wants them; the bytes they take. */
+static size_t encode_differences(struct column_encoder *encoder, struct column_source *source,
+				 uint32_t count, uint64_t *base, uint8_t *to)
+{
+	size_t head = 0;
+
+	*base = source->other_id;
+	if (source->encoding != COLUMN_DELTA_PLANES)
+		widen(encoder->other, source->other, source->other_width, count);
+	switch (source->encoding) {
+	case COLUMN_OFFSET_PLANES:
+		take_offsets(encoder->values, encoder->other, count);
+		break;
+	case COLUMN_GAP_PLANES:
+		bytes_store64(to, encoder->values[0]);
+		head = 8;
+		take_gaps(encoder->values, encoder->other, count);
+		break;
+	case COLUMN_DRIFT_PLANES:
+		take_drifts(encoder->values, encoder->other, count);
+		break;
+	default:
+		*base = encoder->values[0];
+		take_deltas(encoder->values, count, *base);
+		break;
+	}
+	return head + encode_numbers(encoder, &source->encoding, count, to + head);
 }
 
 /* Encodes one column to `to`, which has room for every outcome, and fills its directory entry. */
-static size_t encode_column(struct column_encoder *encoder, const struct column_source *source,
+static size_t encode_column(struct column_encoder *encoder, struct column_source *source,
 			    uint32_t count, uint8_t *entry, uint8_t *to)
 {
 	const uint8_t *raw = source->values;
 	size_t plain_bytes = (size_t)count * source->width;
-	uint8_t encoding = source->encoding;
-	uint32_t distinct = 0;
 	uint64_t base = 0;
 	size_t bytes = 0;
 
-	widen(encoder->values, raw, source->width, count);
 	if (memcmp(raw, raw + source->width, plain_bytes - source->width) == 0) {
-		encoding = COLUMN_CONSTANT;
-		base = encoder->values[0];
-	} else if (encoding == COLUMN_DICTIONARY) {
-		distinct = find_dictionary(encoder, count);
-		encoding = distinct ? COLUMN_DICTIONARY : COLUMN_DELTA_VARINT;
-	}
-	switch (encoding) {
-	case COLUMN_CONSTANT:
-		break;
-	case COLUMN_DICTIONARY:
-		bytes = encode_dictionary(encoder, count, distinct, source->width, to);
-		break;
-	case COLUMN_OFFSET_VARINT:
-		widen(encoder->other, source->other, source->other_width, count);
-		base = source->other_id;
-		bytes = encode_offsets(encoder->values, encoder->other, count, to);
-		break;
-	case COLUMN_DELTA_VARINT:
-		base = encoder->values[0];
-		bytes = encode_deltas(encoder->values, count, base, to);
-		break;
-	default:
-		bytes = plain_bytes + 1;
-		break;
-	}
-	if (bytes > plain_bytes) {
-		encoding = COLUMN_PLAIN;
-		base = 0;
-		bytes = encode_plain(encoder->values, count, source->width, to);
+		source->encoding = COLUMN_CONSTANT;
+		base = bytes_load(raw, source->width);
+	} else {
+		uint32_t distinct = 0;
+
+		widen(encoder->values, raw, source->width, count);
+		if (source->encoding == COLUMN_DICTIONARY) {
+			distinct = find_dictionary(encoder, count);
+			if (!distinct)
+				source->encoding = COLUMN_DELTA_PLANES;
+		}
+		if (distinct)
+			bytes = encode_dictionary(encoder, count, distinct, source->width, to);
+		else if (source->encoding != COLUMN_PLAIN)
+			bytes = encode_differences(encoder, source, count, &base, to);
+		if (source->encoding == COLUMN_PLAIN || bytes > plain_bytes) {
+			source->encoding = COLUMN_PLAIN;
+			base = 0;
+			memcpy(to, raw, plain_bytes);
+			bytes = plain_bytes;
+		}
 	}
 	bytes_store16(entry, source->id);
 	entry[2] = source->width;
-	entry[3] = encoding;
+	entry[3] = source->encoding;
 	bytes_store32(entry + 4, (uint32_t)bytes);
 	bytes_store64(entry + 8, base);
 	return bytes;
@@ -249,13 +339,39 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 	return used;
 }
 
+/* A GAP needs the other column as an OFFSET. It is encoded after it, and when that has become
+ * something else it is a DELTA. */
+static void settle_gap(struct column_source *gap, const struct column_source *sources, uint16_t used)
+{
+	for (uint16_t i = 0; i < used; i++) {
+		if (sources[i].id == gap->other_id &&
+		    (sources[i].encoding == COLUMN_OFFSET_PLANES ||
+		     sources[i].encoding == COLUMN_OFFSET_VARINT))
+			return;
+	}
+	gap->encoding = COLUMN_DELTA_PLANES;
+}
+
+/* Where the zstd frame shall start a new block: at the column and at its planes. */
+static void cut_column(struct chunk_cuts *cuts, const struct column_source *source, size_t offset,
+		       size_t bytes, uint32_t count)
+{
+	size_t head = source->encoding == COLUMN_GAP_PLANES ? 9 : 1;
+
+	if (source->encoding >= COLUMN_DELTA_PLANES) {
+		for (size_t plane = head; plane < bytes; plane += count)
+			chunk_cut(cuts, offset + plane);
+	}
+	chunk_cut(cuts, offset + bytes);
+}
+
 int column_encode(struct column_encoder *encoder, const struct record_schema *schema,
 		  const void *const *values, const uint32_t *threads, uint32_t count,
-		  struct byte_buffer *payload)
+		  struct byte_buffer *payload, struct chunk_cuts *cuts)
 {
 	struct column_source sources[COLUMN_ENCODE_MAX_COLUMNS + 1];
-	size_t worst = (size_t)count * VARINT_MAX_BYTES + DICTIONARY_MAX_VALUES * 8 + 4;
-	size_t directory = payload->used;
+	size_t worst = (size_t)count * VARINT_MAX_BYTES + DICTIONARY_MAX_VALUES * 8 + 32;
+	size_t start = payload->used, entry = start + 8;
 	uint16_t used;
 	int rc;
 
@@ -265,18 +381,28 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 	rc = byte_buffer_reserve(payload, 8 + (size_t)used * 16);
 	if (rc < 0)
 		return rc;
-	memset(payload->data + directory, 0, 8 + (size_t)used * 16);
-	bytes_store16(payload->data + directory, used);
+	memset(payload->data + start, 0, 8 + (size_t)used * 16);
+	bytes_store16(payload->data + start, used);
 	payload->used += 8 + (size_t)used * 16;
-	for (uint16_t i = 0; i < used; i++) {
+	/* The gaps come last. */
+	for (uint16_t i = 0; i < 2 * used; i++) {
+		struct column_source *source = &sources[i % used];
+		size_t bytes;
+
+		if ((source->encoding == COLUMN_GAP_PLANES) != (i >= used))
+			continue;
+		if (i >= used)
+			settle_gap(source, sources, used);
 		rc = byte_buffer_reserve(payload, worst);
 		if (rc < 0) {
-			payload->used = directory;
+			payload->used = start;
 			return rc;
 		}
-		payload->used += encode_column(encoder, &sources[i], count,
-					       payload->data + directory + 8 + (size_t)i * 16,
-					       payload->data + payload->used);
+		bytes = encode_column(encoder, source, count, payload->data + entry,
+				      payload->data + payload->used);
+		cut_column(cuts, source, payload->used - start, bytes, count);
+		payload->used += bytes;
+		entry += 16;
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "chunk_build.h"
 #include "record_schema.h"
 
 #define COLUMN_ENCODE_MAX_COLUMNS 32
@@ -20,9 +21,10 @@ struct column_encoder *column_encoder_new(void);
 void column_encoder_free(struct column_encoder *encoder);
 
 /* values[i]: `count` numbers of schema->columns[i].width bytes, back to back; count is 1 to
- * CHUNK_MAX_ROWS. Appends the payload; 0 or -ENOMEM. */
+ * CHUNK_MAX_ROWS. Appends the payload, and to `cuts` where its parts differ in kind; 0, -ENOMEM or
+ * -EINVAL. */
 int column_encode(struct column_encoder *encoder, const struct record_schema *schema,
 		  const void *const *values, const uint32_t *threads, uint32_t count,
-		  struct byte_buffer *payload);
+		  struct byte_buffer *payload, struct chunk_cuts *cuts);
 
 #endif

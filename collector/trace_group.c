@@ -48,7 +48,8 @@ static int group_add(struct trace_writer *writer, struct chunk_header *header, c
 	header->sequence = ++writer->sequence;
 	header->segment = writer->segment;
 	header->complete_ticks = writer->complete_ticks;
-	rc = chunk_build(writer->builder, header, payload, bytes, &writer->group);
+	rc = chunk_build(writer->builder, header, payload, bytes,
+			 header->type == CHUNK_COLUMNS ? &writer->cuts : NULL, &writer->group);
 	if (rc < 0 || (header->flags & CHUNK_TAIL) || writer->index_abandoned)
 		return rc;
 	if (writer->index.used + sizeof(entry) > INDEX_MAX_BYTES) {
@@ -142,8 +143,9 @@ static int group_add_kind(struct trace_writer *writer, struct row_store *rows, u
 	if (rc < 0)
 		return rc;
 	writer->payload.used = 0;
+	writer->cuts.count = 0;
 	rc = column_encode(writer->encoder, record_schema_of(kind), columns.values, columns.threads,
-			   columns.count, &writer->payload);
+			   columns.count, &writer->payload, &writer->cuts);
 	if (rc < 0)
 		return rc;
 	header = (struct chunk_header){

@@ -42,6 +42,7 @@ struct trace_writer {
 
 	struct byte_buffer group;   /* chunks being built */
 	struct byte_buffer payload; /* of one of them */
+	struct chunk_cuts cuts;     /* of a payload of columns */
 	struct byte_buffer index;   /* entries of all final chunks */
 	size_t group_index_used;    /* index.used when the group began */
 	int index_abandoned;        /* too many chunks: the file has no index */

@@ -18,38 +18,39 @@
 		.name = #field, .id = number, .offset = offsetof(type, field),                     \
 		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how                        \
 	}
-#define COLUMN_TO(type, number, field, other)                                                      \
+#define COLUMN_TO(type, number, field, how, other)                                                 \
 	{                                                                                          \
 		.name = #field, .id = number, .offset = offsetof(type, field),                     \
-		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_OFFSET_VARINT,               \
-		.relative_to = other                                                               \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how, .relative_to = other  \
 	}
 
 #define CALL_COLUMNS(type)                                                                         \
-	COLUMN(type, 1, call.begin_ticks, DELTA_VARINT), COLUMN_TO(type, 2, call.end_ticks, 1),    \
+	COLUMN_TO(type, 1, call.begin_ticks, GAP_PLANES, 2),                                       \
+		COLUMN_TO(type, 2, call.end_ticks, OFFSET_PLANES, 1),                              \
 		COLUMN(type, 3, call.site, DICTIONARY),                                            \
-		COLUMN(type, 4, call.call_id, DELTA_VARINT),                                       \
-		COLUMN_TO(type, 5, call.parent_id, 4),                                             \
-		COLUMN(type, 6, call.correlation, DELTA_VARINT),                                   \
+		COLUMN(type, 4, call.call_id, DELTA_PLANES),                                       \
+		COLUMN_TO(type, 5, call.parent_id, OFFSET_PLANES, 4),                              \
+		COLUMN_TO(type, 6, call.correlation, DRIFT_PLANES, 4),                             \
 		COLUMN(type, 7, call.status, DICTIONARY), COLUMN(type, 8, call.api, DICTIONARY),   \
 		COLUMN(type, 9, call.flags, DICTIONARY), COLUMN(type, 10, call.device, DICTIONARY)
 
 #define GPU_COLUMNS(type)                                                                          \
-	COLUMN(type, 1, gpu.begin_ns, DELTA_VARINT), COLUMN_TO(type, 2, gpu.end_ns, 1),            \
-		COLUMN(type, 3, gpu.correlation, DELTA_VARINT),                                    \
+	COLUMN_TO(type, 1, gpu.begin_ns, GAP_PLANES, 2),                                           \
+		COLUMN_TO(type, 2, gpu.end_ns, OFFSET_PLANES, 1),                                  \
+		COLUMN(type, 3, gpu.correlation, DELTA_PLANES),                                    \
 		COLUMN(type, 4, gpu.device, DICTIONARY), COLUMN(type, 5, gpu.context, DICTIONARY), \
 		COLUMN(type, 6, gpu.stream, DICTIONARY),                                           \
-		COLUMN(type, 7, gpu.graph_node, DELTA_VARINT), COLUMN(type, 8, gpu.graph, DICTIONARY)
+		COLUMN(type, 7, gpu.graph_node, DELTA_PLANES), COLUMN(type, 8, gpu.graph, DICTIONARY)
 
 static const struct record_column columns_clock[] = {
-	COLUMN(struct record_clock, 1, ticks, DELTA_VARINT),
-	COLUMN(struct record_clock, 2, realtime_ns, DELTA_VARINT),
-	COLUMN(struct record_clock, 3, monotonic_ns, DELTA_VARINT),
-	COLUMN(struct record_clock, 4, gpu_ns, DELTA_VARINT),
+	COLUMN(struct record_clock, 1, ticks, DELTA_PLANES),
+	COLUMN(struct record_clock, 2, realtime_ns, DELTA_PLANES),
+	COLUMN(struct record_clock, 3, monotonic_ns, DELTA_PLANES),
+	COLUMN(struct record_clock, 4, gpu_ns, DELTA_PLANES),
 };
 
 static const struct record_column columns_loss[] = {
-	COLUMN(struct record_loss, 1, ticks, DELTA_VARINT),
+	COLUMN(struct record_loss, 1, ticks, DELTA_PLANES),
 	COLUMN(struct record_loss, 2, count, PLAIN),
 	COLUMN(struct record_loss, 3, lost_kind, PLAIN),
 	COLUMN(struct record_loss, 4, reason, PLAIN),
@@ -134,8 +135,8 @@ static const struct record_column columns_gemm[] = {
 };
 
 static const struct record_column columns_mark[] = {
-	COLUMN(struct record_mark, 1, begin_ticks, DELTA_VARINT),
-	COLUMN_TO(struct record_mark, 2, end_ticks, 1),
+	COLUMN(struct record_mark, 1, begin_ticks, DELTA_PLANES),
+	COLUMN_TO(struct record_mark, 2, end_ticks, OFFSET_PLANES, 1),
 	COLUMN(struct record_mark, 32, name, DICTIONARY),
 	COLUMN(struct record_mark, 33, domain, DICTIONARY),
 	COLUMN(struct record_mark, 34, value, DICTIONARY),
@@ -145,14 +146,14 @@ static const struct record_column columns_mark[] = {
 };
 
 static const struct record_column columns_block[] = {
-	COLUMN(struct record_block, 1, ticks, DELTA_VARINT),
+	COLUMN(struct record_block, 1, ticks, DELTA_PLANES),
 	COLUMN(struct record_block, 32, site, DICTIONARY),
 	COLUMN(struct record_block, 33, address, DICTIONARY),
 	COLUMN(struct record_block, 34, size_bytes, DICTIONARY),
 	COLUMN(struct record_block, 35, requested_bytes, DICTIONARY),
 	COLUMN(struct record_block, 36, stream, DICTIONARY),
-	COLUMN(struct record_block, 37, allocated_bytes, DELTA_VARINT),
-	COLUMN(struct record_block, 38, reserved_bytes, DELTA_VARINT),
+	COLUMN(struct record_block, 37, allocated_bytes, DELTA_PLANES),
+	COLUMN(struct record_block, 38, reserved_bytes, DELTA_PLANES),
 	COLUMN(struct record_block, 39, device, DICTIONARY),
 	COLUMN(struct record_block, 40, op, DICTIONARY),
 	COLUMN(struct record_block, 41, flags, DICTIONARY),

@@ -15,7 +15,7 @@ struct record_column {
 	uint16_t offset;  /* in the struct */
 	uint8_t width;    /* 1, 2, 4 or 8 bytes */
 	uint8_t encoding; /* enum column_encoding the writer tries; it falls back to PLAIN */
-	uint16_t relative_to; /* COLUMN_OFFSET_VARINT: id of the other column */
+	uint16_t relative_to; /* OFFSET, GAP, DRIFT: id of the other column */
 };
 
 struct record_schema {

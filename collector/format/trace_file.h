@@ -96,15 +96,27 @@ enum session_end {
  *   u32 encoded bytes, u64 base value
  * then the encoded columns in directory order. A column that is not there reads as zeros; an unknown
  * encoding makes its column absent.
+ *
+ * Most encodings store differences, as zigzag numbers that wrap in 64 bits, in one of two forms:
+ *   VARINT  LEB128, row after row
+ *   PLANES  u8 n (0 .. 8), then n planes: the lowest byte of every row, the next byte, ...
+ * "Other" is the column of the same chunk whose id is the base value.
  */
 enum column_encoding {
-	COLUMN_PLAIN = 1,        /* width bytes per row */
-	COLUMN_CONSTANT = 2,     /* every row has the base value; no bytes */
-	COLUMN_DELTA_VARINT = 3, /* zigzag LEB128 of the difference to the row before; row 0: to base */
-	COLUMN_DICTIONARY = 4,   /* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
-	COLUMN_OFFSET_VARINT = 5 /* zigzag LEB128 of the difference to another column of the same row
-				  * (base = that column's id), e.g. end_ticks against begin_ticks;
-				  * the other column is never of this encoding itself */
+	COLUMN_PLAIN = 1,         /* width bytes per row */
+	COLUMN_CONSTANT = 2,      /* every row has the base value; no bytes */
+	COLUMN_DELTA_VARINT = 3,  /* difference to the row before; row 0: to base */
+	COLUMN_DICTIONARY = 4,    /* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
+	COLUMN_OFFSET_VARINT = 5, /* difference to the other column in the same row, e.g. end_ticks
+				   * against begin_ticks; the other one is never an OFFSET or DRIFT */
+	COLUMN_DELTA_PLANES = 6,
+	COLUMN_OFFSET_PLANES = 7,
+	COLUMN_GAP_PLANES = 8,    /* difference to the other column in the row before, e.g.
+				   * begin_ticks against the previous end_ticks; the other column is
+				   * an OFFSET against this one. Row 0: difference to the u64 that
+				   * stands before the planes */
+	COLUMN_DRIFT_PLANES = 9   /* like OFFSET, but the change of the difference since the row
+				   * before (row 0: since 0), e.g. correlation against call_id */
 };
 
 #define SEGMENT_MAX_BYTES (64u * 1024 * 1024)

@@ -25,13 +25,28 @@ struct cursor {
 	uint8_t encoding;
 	uint8_t target_width; /* in the struct; 0: the thread column */
 	uint16_t target_offset;
-	const struct cursor *other; /* COLUMN_OFFSET_VARINT; NULL reads as zeros */
+	bool is_paired; /* an OFFSET that is decoded together with its GAP */
+	struct cursor *other; /* of a relative encoding; NULL reads as zeros */
 	const uint8_t *at, *end;
-	uint64_t value; /* base, then the row before */
+	uint64_t base_id; /* the base value, where it names the other column */
+	uint64_t value;   /* base, then what the next row builds on */
 	const uint8_t *dictionary;
 	uint32_t dictionary_count;
+	unsigned int plane_count;
+	uint32_t row, row_count; /* next row and all of them, for planes */
 	uint64_t block[BLOCK_ROWS];
 };
+
+static bool is_offset(const struct cursor *cursor)
+{
+	return cursor->encoding == COLUMN_OFFSET_VARINT || cursor->encoding == COLUMN_OFFSET_PLANES;
+}
+
+/* Relative to a column of the same row, which has to be there first. */
+static bool is_relative(const struct cursor *cursor)
+{
+	return is_offset(cursor) || cursor->encoding == COLUMN_DRIFT_PLANES;
+}
 
 static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
@@ -60,14 +75,52 @@ static bool next_plain(struct cursor *cursor, uint32_t count)
 	return true;
 }
 
-static bool next_deltas(struct cursor *cursor, uint32_t count)
+/* ---- differences ---- */
+
+static bool next_varints(struct cursor *cursor, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t delta;
-
-		if (!read_varint(&cursor->at, cursor->end, &delta))
+		if (!read_varint(&cursor->at, cursor->end, &cursor->block[i]))
 			return false;
-		cursor->value += bytes_unzigzag(delta);
+	}
+	return true;
+}
+
+static bool next_planes(struct cursor *cursor, uint32_t count)
+{
+	if (cursor->row_count - cursor->row < count)
+		return false;
+	memset(cursor->block, 0, count * sizeof(cursor->block[0]));
+	for (unsigned int plane = 0; plane < cursor->plane_count; plane++) {
+		const uint8_t *from =
+			cursor->at + (size_t)plane * cursor->row_count + cursor->row;
+
+		for (uint32_t i = 0; i < count; i++)
+			cursor->block[i] |= (uint64_t)from[i] << 8 * plane;
+	}
+	cursor->row += count;
+	return true;
+}
+
+/* The block as differences. */
+static bool next_numbers(struct cursor *cursor, uint32_t count)
+{
+	bool is_varint = cursor->encoding == COLUMN_DELTA_VARINT ||
+			 cursor->encoding == COLUMN_OFFSET_VARINT;
+
+	if (!(is_varint ? next_varints(cursor, count) : next_planes(cursor, count)))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		cursor->block[i] = bytes_unzigzag(cursor->block[i]);
+	return true;
+}
+
+static bool next_deltas(struct cursor *cursor, uint32_t count)
+{
+	if (!next_numbers(cursor, count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		cursor->value += cursor->block[i];
 		cursor->block[i] = cursor->value;
 	}
 	return true;
@@ -75,13 +128,37 @@ static bool next_deltas(struct cursor *cursor, uint32_t count)
 
 static bool next_offsets(struct cursor *cursor, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t delta;
+	if (cursor->is_paired)
+		return true; /* next_gaps() has filled the block */
+	if (!next_numbers(cursor, count))
+		return false;
+	for (uint32_t i = 0; cursor->other && i < count; i++)
+		cursor->block[i] += cursor->other->block[i];
+	return true;
+}
 
-		if (!read_varint(&cursor->at, cursor->end, &delta))
-			return false;
-		cursor->block[i] = bytes_unzigzag(delta) +
-				   (cursor->other ? cursor->other->block[i] : 0);
+static bool next_drifts(struct cursor *cursor, uint32_t count)
+{
+	if (!next_numbers(cursor, count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		cursor->value += cursor->block[i];
+		cursor->block[i] = cursor->value + (cursor->other ? cursor->other->block[i] : 0);
+	}
+	return true;
+}
+
+/* Both columns of a pair: each begin counts from the end before it, each end from its begin. */
+static bool next_gaps(struct cursor *cursor, uint32_t count)
+{
+	struct cursor *other = cursor->other;
+
+	if (!next_numbers(cursor, count) || !next_numbers(other, count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		cursor->block[i] += cursor->value;
+		other->block[i] += cursor->block[i];
+		cursor->value = other->block[i];
 	}
 	return true;
 }
@@ -109,9 +186,15 @@ static bool cursor_next(struct cursor *cursor, uint32_t count)
 	case COLUMN_PLAIN:
 		return next_plain(cursor, count);
 	case COLUMN_DELTA_VARINT:
+	case COLUMN_DELTA_PLANES:
 		return next_deltas(cursor, count);
 	case COLUMN_OFFSET_VARINT:
+	case COLUMN_OFFSET_PLANES:
 		return next_offsets(cursor, count);
+	case COLUMN_GAP_PLANES:
+		return next_gaps(cursor, count);
+	case COLUMN_DRIFT_PLANES:
+		return next_drifts(cursor, count);
 	case COLUMN_DICTIONARY:
 		return next_indices(cursor, count);
 	default: /* COLUMN_CONSTANT: the block was filled at the start */
@@ -119,17 +202,10 @@ static bool cursor_next(struct cursor *cursor, uint32_t count)
 	}
 }
 
-/* False when the column contradicts itself. */
-static bool cursor_start(struct cursor *cursor)
+static bool start_dictionary(struct cursor *cursor)
 {
 	uint64_t room = (uint64_t)(cursor->end - cursor->at);
 
-	if (cursor->encoding == COLUMN_CONSTANT) {
-		for (uint32_t i = 0; i < BLOCK_ROWS; i++)
-			cursor->block[i] = cursor->value;
-	}
-	if (cursor->encoding != COLUMN_DICTIONARY)
-		return true;
 	if (room < 4)
 		return false;
 	cursor->dictionary_count = bytes_load32(cursor->at);
@@ -141,10 +217,48 @@ static bool cursor_start(struct cursor *cursor)
 	return true;
 }
 
+static bool start_planes(struct cursor *cursor)
+{
+	if (cursor->encoding == COLUMN_GAP_PLANES) {
+		if (cursor->end - cursor->at < 8)
+			return false;
+		cursor->value = bytes_load64(cursor->at);
+		cursor->at += 8;
+	} else if (cursor->encoding == COLUMN_DRIFT_PLANES) {
+		cursor->value = 0;
+	}
+	if (cursor->end - cursor->at < 1)
+		return false;
+	cursor->plane_count = *cursor->at++;
+	return cursor->plane_count <= 8 &&
+	       (uint64_t)(cursor->end - cursor->at) >=
+		       (uint64_t)cursor->plane_count * cursor->row_count;
+}
+
+/* False when the column contradicts itself. */
+static bool cursor_start(struct cursor *cursor)
+{
+	switch (cursor->encoding) {
+	case COLUMN_CONSTANT:
+		for (uint32_t i = 0; i < BLOCK_ROWS; i++)
+			cursor->block[i] = cursor->value;
+		return true;
+	case COLUMN_DICTIONARY:
+		return start_dictionary(cursor);
+	case COLUMN_DELTA_PLANES:
+	case COLUMN_OFFSET_PLANES:
+	case COLUMN_GAP_PLANES:
+	case COLUMN_DRIFT_PLANES:
+		return start_planes(cursor);
+	default:
+		return true;
+	}
+}
+
 /* True when this program has a place for the column and can read it. */
 static bool cursor_wanted(struct cursor *cursor, const struct record_schema *schema)
 {
-	if (cursor->encoding < COLUMN_PLAIN || cursor->encoding > COLUMN_OFFSET_VARINT)
+	if (cursor->encoding < COLUMN_PLAIN || cursor->encoding > COLUMN_DRIFT_PLANES)
 		return false;
 	if (cursor->width != 1 && cursor->width != 2 && cursor->width != 4 && cursor->width != 8)
 		return false;
@@ -164,7 +278,7 @@ static bool cursor_wanted(struct cursor *cursor, const struct record_schema *sch
 
 /* Number of cursors, or -EBADMSG. */
 static int read_directory(const struct record_schema *schema, const uint8_t *payload, size_t bytes,
-			  struct cursor *cursors)
+			  uint32_t row_count, struct cursor *cursors)
 {
 	const uint8_t *entry = payload + DIRECTORY_HEAD_BYTES;
 	const uint8_t *end = payload + bytes;
@@ -190,7 +304,11 @@ static int read_directory(const struct record_schema *schema, const uint8_t *pay
 		cursor->value = bytes_load64(entry + 8);
 		cursor->at = data;
 		cursor->end = data + encoded_bytes;
+		cursor->base_id = cursor->value;
 		cursor->other = NULL;
+		cursor->is_paired = false;
+		cursor->row = 0;
+		cursor->row_count = row_count;
 		data = cursor->end;
 		if (!cursor_wanted(cursor, schema))
 			continue;
@@ -202,29 +320,44 @@ static int read_directory(const struct record_schema *schema, const uint8_t *pay
 	return used;
 }
 
-/* Ties columns to those that they are relative to, and puts them behind these. A column relative to
- * another relative one is no encoding of this version: it is left out. */
+static struct cursor *find_cursor(struct cursor *cursors, int count, uint64_t id)
+{
+	for (int i = 0; i < count; i++) {
+		if (cursors[i].id == id)
+			return &cursors[i];
+	}
+	return NULL;
+}
+
+/* Ties a column to the one that it is relative to; false when the two make no encoding of this
+ * version. */
+static bool tie_cursor(struct cursor *cursor, struct cursor *cursors, int count)
+{
+	cursor->other = find_cursor(cursors, count, cursor->base_id);
+	if (cursor->encoding != COLUMN_GAP_PLANES)
+		return !cursor->other || !is_relative(cursor->other);
+	if (!cursor->other || !is_offset(cursor->other) || cursor->other->is_paired ||
+	    find_cursor(cursors, count, cursor->other->base_id) != cursor)
+		return false;
+	cursor->other->is_paired = true;
+	return true;
+}
+
+/* The order of decoding: columns that others are relative to first. Those that cannot be tied are
+ * left out. */
 static void order_cursors(struct cursor *cursors, int count, struct cursor **order, int *used)
 {
 	*used = 0;
-	for (int i = 0; i < count; i++) {
-		if (cursors[i].encoding != COLUMN_OFFSET_VARINT)
-			order[(*used)++] = &cursors[i];
-	}
-	for (int i = 0; i < count; i++) {
-		bool relative = false;
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < count; i++) {
+			struct cursor *cursor = &cursors[i];
+			bool needs_tie = is_relative(cursor) ||
+					 cursor->encoding == COLUMN_GAP_PLANES;
 
-		if (cursors[i].encoding != COLUMN_OFFSET_VARINT)
-			continue;
-		for (int j = 0; j < count; j++) {
-			if (cursors[j].id != cursors[i].value)
-				continue;
-			relative = cursors[j].encoding == COLUMN_OFFSET_VARINT;
-			cursors[i].other = &cursors[j];
-			break;
+			if (is_relative(cursor) == (pass == 1) &&
+			    (!needs_tie || tie_cursor(cursor, cursors, count)))
+				order[(*used)++] = cursor;
 		}
-		if (!relative)
-			order[(*used)++] = &cursors[i];
 	}
 }
 
@@ -271,7 +404,7 @@ int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t 
 	const struct record_schema *schema = record_schema_of(kind);
 	struct cursor cursors[MAX_COLUMNS];
 	struct cursor *order[MAX_COLUMNS];
-	int used = read_directory(schema, payload, bytes, cursors);
+	int used = read_directory(schema, payload, bytes, count, cursors);
 
 	if (used < 0)
 		return used;

@@ -25,6 +25,7 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 	struct row_store *store = row_store_new();
 	struct byte_buffer payload = { 0 };
 	struct row_columns columns;
+	struct chunk_cuts cuts = { .count = 0 };
 	uint8_t *rows = malloc((size_t)count * schema->size_bytes);
 	uint32_t *threads = malloc(count * sizeof(*threads));
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
@@ -36,7 +37,7 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 	assert_int_equal(row_store_columns(store, kind, &columns), 0);
 	assert_int_equal(columns.count, count);
 	assert_int_equal(column_encode(encoder, schema, columns.values, columns.threads, count,
-				       &payload), 0);
+				       &payload, &cuts), 0);
 	memset(rows, 0xa5, (size_t)count * schema->size_bytes);
 	assert_int_equal(column_decode(kind, payload.data, payload.used, count, rows, threads), 0);
 	for (uint32_t i = 0; i < count; i++) {
@@ -234,6 +235,7 @@ static void damaged_payloads_never_crash(void **state)
 	struct row_store *store = row_store_new();
 	struct byte_buffer payload = { 0 };
 	struct row_columns columns;
+	struct chunk_cuts cuts = { .count = 0 };
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
 	static struct record_launch rows[300];
 	uint32_t threads[300];
@@ -245,7 +247,8 @@ static void damaged_payloads_never_crash(void **state)
 		row_store_add(store, 1, RECORD_KIND_launch, record);
 	}
 	row_store_columns(store, RECORD_KIND_launch, &columns);
-	column_encode(encoder, schema, columns.values, columns.threads, 300, &payload);
+	column_encode(encoder, schema, columns.values, columns.threads, 300, &payload,
+		      &cuts);
 	for (size_t at = 0; at < payload.used; at++) {
 		uint8_t *copy = malloc(payload.used);
 
