@@ -44,8 +44,12 @@ static uint32_t find_readback(const struct model *model, uint32_t waiting)
 	while (at-- > thread->first_call) {
 		const struct host_call *call = &model->calls[at];
 
-		if (is_readback_copy(model, call))
+		if (is_readback_copy(model, call)) {
+			/* cudaMemcpyAsync, not the cuMemcpyDtoHAsync_v2 inside. */
+			while (model->calls[at].flags & CALL_REDUNDANT)
+				at = model->calls[at].parent;
 			return at;
+		}
 		/* Anything else that reaches the GPU ends the search: the wait is for that. */
 		if (call->kind != RECORD_KIND_call && call->kind != RECORD_KIND_memory)
 			return MODEL_NONE;
