@@ -244,7 +244,7 @@ static void errors_have_names_and_texts(void **state)
 	run_scenario(name_errors, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(before_init_calls_fail_and_leave_outputs),
@@ -258,5 +258,7 @@ int main(void)
 		cmocka_unit_test(errors_have_names_and_texts),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

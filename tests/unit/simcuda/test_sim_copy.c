@@ -259,7 +259,7 @@ static void reused_memory_is_not_written_by_its_former_owner(void **state)
 	run_scenario(reuse_memory, "SIMCUDA_TIME_SCALE", "0", NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_copy_is_exact_to_the_byte),
@@ -270,5 +270,7 @@ int main(void)
 		cmocka_unit_test(reused_memory_is_not_written_by_its_former_owner),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void an_unknown_model_is_no_device(void **state)
 	run_scenario(refuse_unknown, "SIMCUDA_GPUS", "17", NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(visible_devices_are_read_as_the_real_driver_does),
@@ -174,5 +174,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_model_is_no_device),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

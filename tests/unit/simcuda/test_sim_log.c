@@ -298,7 +298,7 @@ static void named_kernels_cost_what_the_file_says(void **state)
 	unlink(path);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_log_has_every_call_and_all_gpu_work),
@@ -309,5 +309,7 @@ int main(void)
 		cmocka_unit_test(named_kernels_cost_what_the_file_says),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

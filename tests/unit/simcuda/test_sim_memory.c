@@ -248,7 +248,7 @@ static void stream_ordered_memory_is_counted_by_its_pool(void **state)
 	run_scenario(use_pool, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(double_and_unknown_frees_are_invalid),
@@ -260,5 +260,7 @@ int main(void)
 		cmocka_unit_test(stream_ordered_memory_is_counted_by_its_pool),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

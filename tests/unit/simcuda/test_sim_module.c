@@ -240,7 +240,7 @@ static void occupancy_follows_the_device(void **state)
 	run_scenario(ask_occupancy, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_are_found_by_the_names_in_the_cubin),
@@ -251,5 +251,7 @@ int main(void)
 		cmocka_unit_test(occupancy_follows_the_device),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -467,7 +467,7 @@ static void threads_do_not_disturb_each_other(void **state)
 	run_scenario(copy_in_threads, "SIMCUDA_TIME_SCALE", "0", NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_carry_the_modelled_times),
@@ -484,5 +484,7 @@ int main(void)
 		cmocka_unit_test(threads_do_not_disturb_each_other),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
