@@ -197,16 +197,17 @@ static bool is_wrapper(struct span own)
 	return false;
 }
 
-/* "cutlass_80_tensorop_..." inside the arguments of a wrapper. */
-static bool carried_name(const char *name, struct span *carried)
+/* "cutlass_80_tensorop_..." among the arguments of a wrapper, which follow its own name. */
+static bool carried_name(const struct span *own, struct span *carried)
 {
-	const char *at = strstr(name, "cutlass_");
+	const char *arguments = own->at + own->length;
+	const char *at = strstr(arguments, "cutlass");
 	const char *digits = at;
 	size_t length = 0;
 
 	if (!at)
 		return false;
-	while (digits > name && isdigit((unsigned char)digits[-1]))
+	while (digits > arguments && isdigit((unsigned char)digits[-1]))
 		digits--;
 	if (digits < at)
 		length = strtoul(digits, NULL, 10);
@@ -230,7 +231,7 @@ char *kernel_short_name(const char *name)
 	} else if (strpbrk(name, "<( :")) {
 		own = readable_own_name(name);
 	}
-	if (is_wrapper(own) && carried_name(name, &carried))
+	if (is_wrapper(own) && carried_name(&own, &carried))
 		own = carried;
 	if (own.length == 0)
 		return xstrdup(name);

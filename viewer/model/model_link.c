@@ -235,6 +235,16 @@ static void link_transfer(struct model_builder *builder, struct gpu_op *op)
 	op->detail = collect_transfer(builder, &merged);
 }
 
+/* Other tools' recordings name the kernel only where it ran. */
+static void link_kernel(struct model *model, const struct gpu_op *op)
+{
+	struct host_call *call = &model->calls[op->call];
+
+	if (op->type == GPU_OP_KERNEL && call->kind == RECORD_KIND_launch &&
+	    !model->kernels[call->detail].id)
+		call->detail = op->detail;
+}
+
 static void link_ops(struct model_builder *builder)
 {
 	struct model *model = builder->model;
@@ -247,10 +257,12 @@ static void link_ops(struct model_builder *builder)
 		struct model_device *device = &model->devices[op->device];
 
 		op->call = op->call ? correlation_find(&index, op->call) : MODEL_NONE;
-		if (op->call == MODEL_NONE)
+		if (op->call == MODEL_NONE) {
 			device->unlinked_ops++;
-		else
+		} else {
 			link_transfer(builder, op);
+			link_kernel(model, op);
+		}
 		if (!device->op_count) {
 			device->first_op = i;
 			device->begin_ns = op->begin_ns;

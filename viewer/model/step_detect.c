@@ -33,9 +33,9 @@ static void steps_none(struct model *model)
 static bool steps_from_marks(struct model *model)
 {
 	struct step_list *steps = &model->steps;
-	int64_t covered_ns = INT64_MIN;
+	int64_t covered_ns = INT64_MIN, marked_ns = 0;
 
-	if (model->step_mark_count < 3)
+	if (!model->step_mark_count)
 		return false;
 	steps->items = xcalloc(model->step_mark_count, sizeof(*steps->items));
 	for (size_t i = 0; i < model->step_mark_count; i++) {
@@ -44,6 +44,7 @@ static bool steps_from_marks(struct model *model)
 		if (mark->begin_ns < covered_ns || mark->end_ns <= mark->begin_ns)
 			continue;
 		covered_ns = mark->end_ns;
+		marked_ns += mark->end_ns - mark->begin_ns;
 		steps->items[steps->count++] = (struct step){
 			.host_begin_ns = mark->begin_ns,
 			.host_end_ns = mark->end_ns,
@@ -60,7 +61,8 @@ static bool steps_from_marks(struct model *model)
 	}
 	steps->source = STEPS_MARKS;
 	steps->coverage = 1;
-	return steps->count >= 3;
+	/* One or two ranges count when they are what the recording is about. */
+	return steps->count >= 3 || marked_ns > (model->end_ns - model->begin_ns) / 4;
 }
 
 static bool steps_from_period(struct model *model)

@@ -43,6 +43,11 @@ static void round_rows(struct device_report *report)
 		report->rows[part].percent = tenths[part] / 10.0;
 }
 
+bool report_row_is_shown(const struct ledger_row *row)
+{
+	return row->percent > 0 || row->ms >= 0.0005;
+}
+
 static void fill_ledger(struct device_report *report)
 {
 	const struct device_ledger *ledger = &report->model->devices[report->device].ledger;

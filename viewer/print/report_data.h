@@ -53,6 +53,8 @@ struct report_data {
 };
 
 void report_data_build(const struct model *const *models, size_t count, struct report_data *out);
+/* Rows of nothing are left out by every printer. */
+bool report_row_is_shown(const struct ledger_row *row);
 void report_data_free(struct report_data *report);
 /* "100 steps found by the period of the launch sequence (97 % explained), 98 steady, ..." */
 char *report_steps_text(const struct model *model);

@@ -139,7 +139,7 @@ static void print_ledger(const struct page *page, const struct device_report *de
 
 		sum_ms += row->ms;
 		sum_percent += row->percent;
-		if (row->ms < 0.0005 && row->percent <= 0)
+		if (!report_row_is_shown(row))
 			continue;
 		fprintf(page->to, "  %-34s %10.3f ms %6.1f %%  %s", ledger_part_label(row->part),
 			row->ms, row->percent, part_colour(page, row));

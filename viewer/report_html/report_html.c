@@ -35,7 +35,7 @@ static void add_ledger(struct text *page, const struct device_report *device)
 
 		sum_ms += row->ms;
 		sum_percent += row->percent;
-		if (row->ms <= 0)
+		if (!report_row_is_shown(row))
 			continue;
 		text_addf(page, "<tr><td><span class=\"swatch\" style=\"background:%s\"></span>",
 			  html_part_colour(row->part));

@@ -69,19 +69,21 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_text(finding, "call", api);
 	if (charge->is_readback) {
 		finding_summary(finding,
-				"The GPU is idle for %.2f ms of each step (%.1f %%) after the thread "
-				"waited for a %llu-byte result (%s, %.4g waits per step).",
-				idle_ms, rule_percent(context, idle_ms),
-				(unsigned long long)transfer->size_bytes, api, per_step);
+				"The GPU is idle for %.2f ms of each %s (%.1f %%) after the thread "
+				"waited for a %llu-byte result (%s, %.4g waits per %s).",
+				idle_ms, context->unit, rule_percent(context, idle_ms),
+				(unsigned long long)transfer->size_bytes, api, per_step,
+				context->unit);
 		finding_fix(finding, "Keep the value on the GPU and read it every N steps, or one step "
 				     "late from a pinned buffer with an event (.item(), .cpu(), "
 				     "nonzero() and print of a tensor all wait).");
 	} else {
 		finding_summary(finding,
-				"The GPU is idle for %.2f ms of each step (%.1f %%) after blocking "
-				"copies of %llu bytes (%s, %.4g per step).",
-				idle_ms, rule_percent(context, idle_ms),
-				(unsigned long long)transfer->size_bytes, api, per_step);
+				"The GPU is idle for %.2f ms of each %s (%.1f %%) after blocking copies of "
+				"%llu bytes (%s, %.4g per %s).",
+				idle_ms, context->unit, rule_percent(context, idle_ms),
+				(unsigned long long)transfer->size_bytes, api, per_step,
+				context->unit);
 		finding_fix(finding, "Use cudaMemcpyAsync with pinned memory and wait only where the "
 				     "data is used.");
 	}

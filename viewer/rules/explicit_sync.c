@@ -21,9 +21,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_number(finding, "waits_per_step", per_step);
 	finding_text(finding, "call", api);
 	finding_summary(finding,
-			"%s drains the queue %.4g times per step; the GPU then idles for %.2f ms of "
-			"each step (%.1f %%) until the thread has launched again.",
-			api, per_step, idle_ms, rule_percent(context, idle_ms));
+			"%s drains the queue %.4g times per %s; the GPU then idles for %.2f ms of each %s "
+			"(%.1f %%) until the thread has launched again.",
+			api, per_step, context->unit, idle_ms, context->unit,
+			rule_percent(context, idle_ms));
 	finding_fix(finding, "Remove the synchronisation; where a result is needed, wait for an event "
 			     "of just that work, and time with events instead of waits.");
 	rule_settle(context, finding);

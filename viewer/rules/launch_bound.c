@@ -50,9 +50,10 @@ static void run(struct rule_context *context)
 	finding_number(finding, "median_queue_delay_us", (double)host->median_queue_ns / 1e3);
 	finding_number(finding, "idle_ms_per_step", issue_ms);
 	finding_summary(finding,
-			"%.0f kernels per step, median %.1f us long, are launched every %.1f us: the "
-			"GPU waits for launches %.2f ms of each step (%.1f %%).",
-			kernels, kernel_us, interval_us, issue_ms, percent);
+			"%.0f kernels per %s, median %.1f us long, are launched every %.1f us: the GPU "
+			"waits for launches %.2f ms of each %s (%.1f %%).",
+			kernels, context->unit, kernel_us, interval_us, issue_ms, context->unit,
+			percent);
 	finding_fix(finding, "Capture the step in a CUDA graph (torch.cuda.graph, torch.compile "
 			     "mode=\"reduce-overhead\"), fuse small kernels, or use a larger batch.");
 	rule_settle(context, finding);

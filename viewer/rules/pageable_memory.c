@@ -54,11 +54,10 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 	finding_number(finding, "pinned_gbs", pinned);
 	finding_text(finding, "pinned_rate_from", is_seen ? "this run" : "table");
 	finding_summary(finding,
-			"%.4g copies per step (%.1f MiB %s) use pageable host memory and run at %.1f "
-			"GB/s; pinned memory reaches %.1f GB/s %s. The call returns only when the "
-			"staging is done.",
-			per_step, mib, is_upload ? "to the GPU" : "from the GPU", rate, pinned,
-			is_seen ? "in this run" : "on this link");
+			"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; pinned "
+			"memory reaches %.1f GB/s %s. The call returns only when the staging is done.",
+			mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step, rate,
+			pinned, is_seen ? "in this run" : "on this link");
 	finding_fix(finding, is_upload
 				     ? "Allocate the host buffer once with cudaHostAlloc or "
 				       "pin_memory=True in the DataLoader and reuse it; pinning it in "
@@ -101,8 +100,8 @@ static void run(struct rule_context *context)
 		raised++;
 	}
 	if (!raised && unknown)
-		rule_not_judged(context, "%zu pageable copies, but neither a pinned copy nor the link "
-				"was recorded to compare with", unknown);
+		rule_not_judged(context, "copies of %zu sites use pageable memory, but neither a pinned "
+				"copy nor the link was recorded to compare with", unknown);
 	else if (!raised)
 		rule_silent(context, seen ? "faster copies would gain less than 0.5 %% of the step"
 					  : "no asynchronous copy of 64 KiB or more uses pageable "

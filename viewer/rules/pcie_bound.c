@@ -2,6 +2,8 @@
 /*
  * GT101: the step waits for copies between host and GPU that nothing hides.
  */
+#include <stdio.h>
+
 #include "rule.h"
 
 #define EXPOSED_PERCENT 5.0
@@ -25,6 +27,29 @@ static double best_rate(const struct rule_context *context, const struct directi
 	if (context->copies.lanes[direction->pageable].best_gbs > best)
 		best = context->copies.lanes[direction->pageable].best_gbs;
 	return best;
+}
+
+/* Directions that hardly carry anything are left out: a rate of tiny copies says nothing. */
+static void describe(const struct rule_context *context, struct finding *finding, double exposed_ms,
+		     const double *mib, const double *rates)
+{
+	const struct record_device *record = context->model->devices[context->device].record;
+	char flows[160] = "", link[96] = "the link was not recorded";
+	size_t length = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (mib[i] * 50 < mib[1 - i] || mib[i] <= 0)
+			continue;
+		length += (size_t)snprintf(flows + length, sizeof(flows) - length,
+					   "%s%.1f MiB %s at %.1f GB/s", length ? " and " : "", mib[i],
+					   i ? "back" : "to the GPU", rates[i]);
+	}
+	if (context->link.raw_gbs > 0)
+		snprintf(link, sizeof(link), "PCIe gen %u x%u attains %.1f GB/s with pinned memory",
+			 record->link_gen, record->link_width, context->link.attainable_gbs);
+	finding_summary(finding,
+			"%.2f ms of each %s (%.1f %%) is copying that nothing hides: %s; %s.", exposed_ms,
+			context->unit, rule_percent(context, exposed_ms), flows, link);
 }
 
 static void run(struct rule_context *context)
@@ -73,21 +98,7 @@ static void run(struct rule_context *context)
 	finding->gain_low_ms = faster_seen_ms;
 	finding_number(finding, "exposed_copy_ms_per_step", exposed_ms);
 	finding_number(finding, "link_attainable_gbs", context->link.attainable_gbs);
-	if (context->link.raw_gbs > 0)
-		finding_summary(finding,
-				"%.1f ms of each step (%.1f %%) is copying that nothing hides: %.1f MiB "
-				"to the GPU at %.1f GB/s and %.1f MiB back at %.1f GB/s; PCIe gen %u "
-				"x%u attains %.1f GB/s with pinned memory.",
-				exposed_ms, percent, mib[0], rates[0], mib[1], rates[1],
-				context->model->devices[context->device].record->link_gen,
-				context->model->devices[context->device].record->link_width,
-				context->link.attainable_gbs);
-	else
-		finding_summary(finding,
-				"%.1f ms of each step (%.1f %%) is copying that nothing hides: %.1f MiB "
-				"to the GPU at %.1f GB/s and %.1f MiB back at %.1f GB/s; the link was "
-				"not recorded.",
-				exposed_ms, percent, mib[0], rates[0], mib[1], rates[1]);
+	describe(context, finding, exposed_ms, mib, rates);
 	finding_fix(finding, "Copy the next batch on a second stream while this one computes "
 			     "(pinned memory, non_blocking=True, one batch prefetched), or move "
 			     "fewer bytes.");

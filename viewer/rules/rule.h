@@ -19,6 +19,7 @@ struct rule_context {
 	const struct device_ledger *ledger;
 	double step_ms;                /* mean steady step on the device */
 	double steady_steps;
+	const char *unit;              /* "step", or "run" when there are no steps */
 	struct gpu_match gpu;
 	struct link_rate link;         /* of the recorded link; raw 0: unknown */
 	struct copy_stats copies;

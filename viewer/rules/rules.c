@@ -129,7 +129,9 @@ void rule_settle(struct rule_context *context, struct finding *finding)
 		finding->gain_low_ms = finding->gain_high_ms;
 	if (finding->gain_low_ms < 0)
 		finding->gain_low_ms = 0;
-	share = rule_percent(context, finding->gain_high_ms);
+	/* Where no gain can be estimated, the cost alone says how much it matters. */
+	share = rule_percent(context, finding->gain_high_ms > 0 ? finding->gain_high_ms
+								: finding->cost_ms);
 	finding->severity = share >= 10 ? SEVERITY_HIGH : share >= 3 ? SEVERITY_MEDIUM
 								     : SEVERITY_LOW;
 }
@@ -193,6 +195,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		.ledger = &of->ledger,
 		.step_ms = ledger_step_ms(&of->ledger),
 		.steady_steps = (double)(of->ledger.steady_count ? of->ledger.steady_count : 1),
+		.unit = model->steps.source == STEPS_NONE ? "run" : "step",
 		.gpu = gpu_table_find(of->name, of->record ? of->record->sm_count : 0),
 		.findings = out,
 	};

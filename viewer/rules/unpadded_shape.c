@@ -261,7 +261,7 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 	const struct gemm_alignment *alignment = &cause->alignment;
 	double busy_ms = (double)cause->busy_ns / 1e6 / context->steady_steps;
 	double percent = rule_percent(context, busy_ms);
-	char what[96];
+	char what[96], least[32] = "";
 
 	if (alignment->fault == GEMM_EXTENT)
 		snprintf(what, sizeof(what), "%c = %u is contiguous in %c", alignment->dimension,
@@ -272,18 +272,20 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 	else
 		snprintf(what, sizeof(what), "the pointer to %c", alignment->operand);
 	finding_summary(finding,
-			"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each "
-			"step (%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s.",
+			"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each %s "
+			"(%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s.",
 			what, alignment->fault == GEMM_EXTENT ? " and" : "",
-			alignment->aligned_bytes, gemm_type_name(shape->type_a), busy_ms, percent,
-			shape->m, shape->n, shape->k, shape->op_a, shape->op_b, kernel);
+			alignment->aligned_bytes, gemm_type_name(shape->type_a), busy_ms,
+			context->unit, percent, shape->m, shape->n, shape->k, shape->op_a, shape->op_b, kernel);
+	if (alignment->padded_best != alignment->padded_least)
+		snprintf(least, sizeof(least), " (%u at least)", alignment->padded_least);
 	if (alignment->fault == GEMM_EXTENT)
-		finding_fix(finding, "Pad %u to %u (%u at least): the next multiple of 128 bytes, for "
-				     "instance a padded vocabulary or hidden size.",
-			    alignment->extent, alignment->padded_best, alignment->padded_least);
+		finding_fix(finding, "Pad %u to %u%s: the next multiple of 128 bytes, for instance a "
+				     "padded vocabulary or hidden size.",
+			    alignment->extent, alignment->padded_best, least);
 	else if (alignment->fault == GEMM_LEADING)
-		finding_fix(finding, "Allocate rows of %u elements (%u at least) instead of %u.",
-			    alignment->padded_best, alignment->padded_least, alignment->extent);
+		finding_fix(finding, "Allocate rows of %u elements%s instead of %u.",
+			    alignment->padded_best, least, alignment->extent);
 	else
 		finding_fix(finding, "Use a tensor of its own instead of a view with an offset, or an "
 				     "offset that is a multiple of 16 bytes.");
@@ -339,10 +341,10 @@ static void raise_witness(struct rule_context *context, const struct survey *sur
 	finding_number(finding, "gemm_ms_per_step", busy_ms);
 	finding_text(finding, "gain_from", "published range");
 	finding_summary(finding,
-			"Tensor Core kernels built for %u-byte accesses take %.2f ms of each step "
-			"(%.1f %%), such as %s; the shapes were not recorded.",
+			"Tensor Core kernels built for %u-byte accesses take %.2f ms of each %s (%.1f %%), "
+			"such as %s; the shapes were not recorded.",
 			kernel->traits.align_elements * kernel->traits.element_bytes, busy_ms,
-			rule_percent(context, busy_ms), kernel->short_name);
+			context->unit, rule_percent(context, busy_ms), kernel->short_name);
 	finding_fix(finding, "Pad the contiguous dimensions of these products to multiples of 128 "
 			     "bytes (64 elements of fp16 or bf16).");
 	rule_settle(context, finding);
