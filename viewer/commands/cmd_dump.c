@@ -19,18 +19,22 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-"usage: gputrace dump [--format text|tsv|json] [--kind NAME]... TRACE\n"
-"\n"
-"Prints every event with all its fields; times are nanoseconds since the session began, units stand\n"
-"in the names of the fields. The same file gives the same output.\n"
-"\n"
-"  --format FORMAT  text (default): one line per event; tsv: one table per kind, each with its\n"
-"                   header; json: one document (schema gputrace.dump/1)\n"
-"  --json           the same as --format json\n"
-"  --kind NAME      only this kind (call, sync, copy, set, launch, memory, gemm, mark, block,\n"
-"                   gpu_kernel, gpu_copy, gpu_set, gpu_sync, clock, loss, site); may be repeated\n"
-"\n"
-"Exit status: 0, or 4 when the trace cannot be read.\n";
+	"usage: gputrace dump [--format text|tsv|json] [--kind NAME]... TRACE\n"
+	"\n"
+	"Prints every event with all its fields; times are nanoseconds since the session began, "
+	"units stand\n"
+	"in the names of the fields. The same file gives the same output.\n"
+	"\n"
+	"  --format FORMAT  text (default): one line per event; tsv: one table per kind, each with "
+	"its\n"
+	"                   header; json: one document (schema gputrace.dump/1)\n"
+	"  --json           the same as --format json\n"
+	"  --kind NAME      only this kind (call, sync, copy, set, launch, memory, gemm, mark, "
+	"block,\n"
+	"                   gpu_kernel, gpu_copy, gpu_set, gpu_sync, clock, loss, site); may be "
+	"repeated\n"
+	"\n"
+	"Exit status: 0, or 4 when the trace cannot be read.\n";
 
 enum dump_format { DUMP_TEXT, DUMP_TSV, DUMP_JSON };
 
@@ -39,8 +43,8 @@ struct dump {
 	enum dump_format format;
 	struct json *json;
 	struct text text;
-	struct map sites;   /* seen in calls */
-	uint16_t kind;      /* of the pass that runs */
+	struct map sites; /* seen in calls */
+	uint16_t kind;	  /* of the pass that runs */
 };
 
 /* Tabs and newlines are escaped by text_add_printable() already, so a cell is never split. */
@@ -197,8 +201,8 @@ static int dump_sites(struct dump *dump, struct error *err)
 
 static int dump_trace(struct trace *trace, enum dump_format format, uint64_t kinds, bool has_sites)
 {
-	struct dump dump = { .trace = trace, .format = format };
-	struct error err = { 0, "" };
+	struct dump dump = {.trace = trace, .format = format};
+	struct error err = {0, ""};
 	int rc = 0;
 
 	text_init(&dump.text);
@@ -239,7 +243,7 @@ static uint16_t kind_of(const char *name)
 
 static bool format_of(const char *name, enum dump_format *format)
 {
-	static const char *const names[] = { "text", "tsv", "json" };
+	static const char *const names[] = {"text", "tsv", "json"};
 
 	for (int i = 0; i < 3; i++) {
 		if (!strcmp(names[i], name)) {
@@ -253,9 +257,11 @@ static bool format_of(const char *name, enum dump_format *format)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "format", required_argument, NULL, 'f' }, { "kind", required_argument, NULL, 'k' },
-		{ "json", no_argument, NULL, 'j' },         { "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"format", required_argument, NULL, 'f'},
+		{"kind", required_argument, NULL, 'k'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	enum dump_format format = DUMP_TEXT;
 	struct loaded_traces traces;
@@ -269,8 +275,10 @@ static int run(int argc, char **argv)
 		switch (option) {
 		case 'f':
 			if (!format_of(optarg, &format))
-				return command_usage_error(argv[0], "--format is text, tsv or json, "
-								    "not \"%s\".", optarg);
+				return command_usage_error(argv[0],
+							   "--format is text, tsv or json, "
+							   "not \"%s\".",
+							   optarg);
 			break;
 		case 'j':
 			format = DUMP_JSON;
@@ -282,13 +290,16 @@ static int run(int argc, char **argv)
 			else if (kind_of(optarg))
 				kinds |= 1ull << kind_of(optarg);
 			else
-				return command_usage_error(argv[0], "There is no kind \"%s\".", optarg);
+				return command_usage_error(argv[0], "There is no kind \"%s\".",
+							   optarg);
 			break;
 		case 'h':
 			return command_print_help("dump");
 		default:
-			return command_usage_error(argv[0], "The option \"%s\" is unknown or lacks its "
-					       "value.", argv[optind - 1]);
+			return command_usage_error(argv[0],
+						   "The option \"%s\" is unknown or lacks its "
+						   "value.",
+						   argv[optind - 1]);
 		}
 	}
 	if (argc - optind != 1)

@@ -10,14 +10,15 @@
 #include "quality.h"
 #include "rule.h"
 
-static const char usage[] =
-"usage: gputrace explain [--json] [ID]\n"
-"\n"
-"Prints what a finding means: definition, thresholds, how its gain is estimated, when it is silent\n"
-"and when it is wrong. ID is a number such as GT101 or a name such as pcie_bound. Without ID,\n"
-"lists all.\n"
-"\n"
-"Exit status: 0, or 2 when there is no such finding.\n";
+static const char usage[] = "usage: gputrace explain [--json] [ID]\n"
+			    "\n"
+			    "Prints what a finding means: definition, thresholds, how its gain is "
+			    "estimated, when it is silent\n"
+			    "and when it is wrong. ID is a number such as GT101 or a name such as "
+			    "pcie_bound. Without ID,\n"
+			    "lists all.\n"
+			    "\n"
+			    "Exit status: 0, or 2 when there is no such finding.\n";
 
 static void list_all(bool is_json)
 {
@@ -62,8 +63,10 @@ static int explain_one(const char *text, bool is_json)
 	const char *id = rule ? rule->id : NULL;
 
 	if (!page)
-		return command_usage_error("explain", "There is no finding \"%s\"; gputrace explain "
-						      "lists them.", text);
+		return command_usage_error("explain",
+					   "There is no finding \"%s\"; gputrace explain "
+					   "lists them.",
+					   text);
 	for (size_t i = 0; !rule && (id = quality_id(i, &title)); i++) {
 		if (quality_page(id) == page)
 			break;

@@ -16,30 +16,34 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-"usage: gputrace gate [--max KEY=VALUE]... [--baseline TRACE [--tolerance KEY=VALUE]...]\n"
-"                     [--min-steps N] [--allow-mismatch] [--json] TRACE...\n"
-"\n"
-"Judges steady steps against limits, or against a baseline, and names what changed.\n"
-"\n"
-"  --max KEY=VALUE        the median may not be above VALUE\n"
-"  --baseline TRACE       compare with this trace or directory; the median may not grow by more\n"
-"                         than the tolerance\n"
-"  --tolerance KEY=VALUE  percent (exposed_copy_percent: points of the step); defaults below\n"
-"  --min-steps N          fewer steady steps than this are no sample; default 5\n"
-"  --allow-mismatch       compare although GPU, driver or CPU differ\n"
-"  --json                 print JSON (schema gputrace.gate/1)\n"
-"\n"
-"  KEY                    tolerance\n"
-"  step_time_ms           5 %\n"
-"  exposed_copy_percent   2 points\n"
-"  launches_per_step      1 %\n"
-"  bytes_per_step         1 %\n"
-"  peak_memory_mib        2 %\n"
-"\n"
-"A change fails only when its 99 % interval (bootstrap of the medians) lies above the tolerance.\n"
-"\n"
-"Exit status: 0 pass, 1 fail, 2 usage, 3 could not be judged (too few steps, inconclusive, other\n"
-"hardware), 4 unreadable trace.\n";
+	"usage: gputrace gate [--max KEY=VALUE]... [--baseline TRACE [--tolerance KEY=VALUE]...]\n"
+	"                     [--min-steps N] [--allow-mismatch] [--json] TRACE...\n"
+	"\n"
+	"Judges steady steps against limits, or against a baseline, and names what changed.\n"
+	"\n"
+	"  --max KEY=VALUE        the median may not be above VALUE\n"
+	"  --baseline TRACE       compare with this trace or directory; the median may not grow by "
+	"more\n"
+	"                         than the tolerance\n"
+	"  --tolerance KEY=VALUE  percent (exposed_copy_percent: points of the step); defaults "
+	"below\n"
+	"  --min-steps N          fewer steady steps than this are no sample; default 5\n"
+	"  --allow-mismatch       compare although GPU, driver or CPU differ\n"
+	"  --json                 print JSON (schema gputrace.gate/1)\n"
+	"\n"
+	"  KEY                    tolerance\n"
+	"  step_time_ms           5 %\n"
+	"  exposed_copy_percent   2 points\n"
+	"  launches_per_step      1 %\n"
+	"  bytes_per_step         1 %\n"
+	"  peak_memory_mib        2 %\n"
+	"\n"
+	"A change fails only when its 99 % interval (bootstrap of the medians) lies above the "
+	"tolerance.\n"
+	"\n"
+	"Exit status: 0 pass, 1 fail, 2 usage, 3 could not be judged (too few steps, inconclusive, "
+	"other\n"
+	"hardware), 4 unreadable trace.\n";
 
 struct gate_arguments {
 	struct gate_options options;
@@ -56,7 +60,8 @@ static int take_pair(const char *command, const char *option, const char *text, 
 	double value;
 
 	if (!equals || (size_t)(equals - text) >= sizeof(key))
-		return command_usage_error(command, "%s takes KEY=VALUE, not \"%s\".", option, text);
+		return command_usage_error(command, "%s takes KEY=VALUE, not \"%s\".", option,
+					   text);
 	memcpy(key, text, (size_t)(equals - text));
 	key[equals - text] = '\0';
 	metric = step_metric_find(key);
@@ -78,8 +83,8 @@ static const char *device_name(const struct loaded_traces *traces, const struct 
 static void print_check(const struct loaded_traces *traces, const struct gate_check *check,
 			bool has_colour)
 {
-	static const char *const words[] = { "pass", "FAIL", "unsure", "too few" };
-	static const char *const tints[] = { "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[33m" };
+	static const char *const words[] = {"pass", "FAIL", "unsure", "too few"};
+	static const char *const tints[] = {"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[33m"};
 	bool is_points = gate_metric_is_points(check->metric);
 
 	printf("  %s%-7s%s %-26s ", has_colour ? tints[check->status] : "", words[check->status],
@@ -221,14 +226,14 @@ static int judge(const struct gate_arguments *arguments, const struct loaded_tra
 static int parse(int argc, char **argv, struct gate_arguments *arguments)
 {
 	static const struct option long_options[] = {
-		{ "max", required_argument, NULL, 'm' },
-		{ "baseline", required_argument, NULL, 'b' },
-		{ "tolerance", required_argument, NULL, 't' },
-		{ "min-steps", required_argument, NULL, 'n' },
-		{ "allow-mismatch", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"max", required_argument, NULL, 'm'},
+		{"baseline", required_argument, NULL, 'b'},
+		{"tolerance", required_argument, NULL, 't'},
+		{"min-steps", required_argument, NULL, 'n'},
+		{"allow-mismatch", no_argument, NULL, 'a'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	int option, rc = 0;
 	char *end;
@@ -242,13 +247,14 @@ static int parse(int argc, char **argv, struct gate_arguments *arguments)
 			rc = take_pair(argv[0], "--max", optarg, arguments->options.limit);
 			break;
 		case 'b':
-			arguments->baselines = xrealloc(arguments->baselines,
-							arguments->baseline_count + 1,
-							sizeof(*arguments->baselines));
+			arguments->baselines =
+				xrealloc(arguments->baselines, arguments->baseline_count + 1,
+					 sizeof(*arguments->baselines));
 			arguments->baselines[arguments->baseline_count++] = optarg;
 			break;
 		case 't':
-			rc = take_pair(argv[0], "--tolerance", optarg, arguments->options.tolerance);
+			rc = take_pair(argv[0], "--tolerance", optarg,
+				       arguments->options.tolerance);
 			break;
 		case 'n':
 			arguments->options.min_steps = strtoul(optarg, &end, 10);
@@ -266,8 +272,10 @@ static int parse(int argc, char **argv, struct gate_arguments *arguments)
 			command_print_help("gate");
 			return -1;
 		default:
-			rc = command_usage_error(argv[0], "The option \"%s\" is unknown or lacks its "
-					     "value.", argv[optind - 1]);
+			rc = command_usage_error(argv[0],
+						 "The option \"%s\" is unknown or lacks its "
+						 "value.",
+						 argv[optind - 1]);
 		}
 	}
 	if (!rc && optind == argc)
@@ -279,14 +287,15 @@ static int parse(int argc, char **argv, struct gate_arguments *arguments)
 
 static int run(int argc, char **argv)
 {
-	struct gate_arguments arguments = { .baselines = NULL };
-	struct loaded_traces current = { NULL, 0, 0 }, baseline = { NULL, 0, 0 };
+	struct gate_arguments arguments = {.baselines = NULL};
+	struct loaded_traces current = {NULL, 0, 0}, baseline = {NULL, 0, 0};
 	int status;
 
 	gate_options_init(&arguments.options);
 	status = parse(argc, argv, &arguments);
 	if (!status)
-		status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true, &current);
+		status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true,
+				     &current);
 	if (!status && arguments.baseline_count)
 		status = load_traces(argv[0], arguments.baselines, arguments.baseline_count, true,
 				     &baseline);

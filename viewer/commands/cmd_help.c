@@ -7,10 +7,9 @@
 
 #include "command.h"
 
-static const char usage[] =
-"usage: gputrace help [COMMAND]\n"
-"\n"
-"Lists the commands, or prints how one is used.\n";
+static const char usage[] = "usage: gputrace help [COMMAND]\n"
+			    "\n"
+			    "Lists the commands, or prints how one is used.\n";
 
 static int run(int argc, char **argv)
 {

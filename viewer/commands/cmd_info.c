@@ -13,15 +13,15 @@
 #include "record_schema.h"
 #include "trace_file.h"
 
-static const char usage[] =
-"usage: gputrace info [--json] TRACE|DIRECTORY...\n"
-"\n"
-"Prints what a trace file is: its session, GPUs, threads, how it ended, how far it is complete,\n"
-"how many events of each kind it holds and how many were lost.\n"
-"\n"
-"  --json   print JSON (schema gputrace.info/1)\n"
-"\n"
-"Exit status: 0, or 4 when a trace cannot be read.\n";
+static const char usage[] = "usage: gputrace info [--json] TRACE|DIRECTORY...\n"
+			    "\n"
+			    "Prints what a trace file is: its session, GPUs, threads, how it "
+			    "ended, how far it is complete,\n"
+			    "how many events of each kind it holds and how many were lost.\n"
+			    "\n"
+			    "  --json   print JSON (schema gputrace.info/1)\n"
+			    "\n"
+			    "Exit status: 0, or 4 when a trace cannot be read.\n";
 
 struct kind_counts {
 	uint64_t counts[RECORD_KIND_LIMIT];
@@ -82,12 +82,14 @@ static void print_devices(const struct trace *trace)
 		char line[256];
 
 		snprintf(line, sizeof(line),
-			 "%u SMs, cc %u.%u, %.1f GiB, PCIe gen %u x%u (max gen %u x%u), NUMA node %d%s",
+			 "%u SMs, cc %u.%u, %.1f GiB, PCIe gen %u x%u (max gen %u x%u), NUMA node "
+			 "%d%s",
 			 device->sm_count, device->cc_major, device->cc_minor,
 			 (double)device->memory_bytes / 1073741824, device->link_gen,
 			 device->link_width, device->link_gen_max, device->link_width_max,
 			 device->numa_node,
-			 device->flags & DEVICE_SIMULATED ? ", simulated: every time is modelled" : "");
+			 device->flags & DEVICE_SIMULATED ? ", simulated: every time is modelled"
+							  : "");
 		printf("GPU %u\n", device->ordinal);
 		print_text_line("name", device->name);
 		print_text_line("hardware", line);
@@ -213,7 +215,7 @@ static int print_all(struct loaded_traces *traces, bool is_json)
 		json_array(json, "traces");
 	for (size_t i = 0; i < traces->count; i++) {
 		struct trace *trace = traces->items[i].trace;
-		struct kind_counts kinds = { { 0 } };
+		struct kind_counts kinds = {{0}};
 
 		/* Damage inside is counted by the reader and printed with the rest. */
 		trace_read(trace, UINT64_MAX, count_batch, &kinds, NULL);
@@ -232,9 +234,9 @@ static int print_all(struct loaded_traces *traces, bool is_json)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	struct loaded_traces traces;
 	bool is_json = false;

@@ -20,20 +20,23 @@
 enum { EXIT_RECORD_FAILED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static const char usage[] =
-"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|off] [--dry-run] -- COMMAND...\n"
-"\n"
-"Runs COMMAND with libgputrace.so preloaded; each of its processes that uses CUDA writes one\n"
-".gtrace file. What LD_PRELOAD holds already is kept.\n"
-"\n"
-"  -o, --output DIRECTORY  where the files go; default: the current directory\n"
-"  --name NAME             first part of the files' names; default: the program's name\n"
-"  --gpu cupti|off         off records host calls only\n"
-"  --dry-run               print what would be set and run, and do nothing\n"
-"\n"
-"All other settings are environment variables (GPUTRACE_*) and are passed on as they are.\n"
-"\n"
-"Exit status: the command's own; 125 when recording cannot be set up, 126 when the command cannot\n"
-"be run, 127 when it is not found, 2 for wrong usage.\n";
+	"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|off] [--dry-run] -- "
+	"COMMAND...\n"
+	"\n"
+	"Runs COMMAND with libgputrace.so preloaded; each of its processes that uses CUDA writes "
+	"one\n"
+	".gtrace file. What LD_PRELOAD holds already is kept.\n"
+	"\n"
+	"  -o, --output DIRECTORY  where the files go; default: the current directory\n"
+	"  --name NAME             first part of the files' names; default: the program's name\n"
+	"  --gpu cupti|off         off records host calls only\n"
+	"  --dry-run               print what would be set and run, and do nothing\n"
+	"\n"
+	"All other settings are environment variables (GPUTRACE_*) and are passed on as they are.\n"
+	"\n"
+	"Exit status: the command's own; 125 when recording cannot be set up, 126 when the command "
+	"cannot\n"
+	"be run, 127 when it is not found, 2 for wrong usage.\n";
 
 struct record_options {
 	const char *output, *name, *gpu;
@@ -43,10 +46,9 @@ struct record_options {
 /* Beside this program, then where an installation has it. */
 static char *find_shim(void)
 {
-	static const char *const places[] = { "libgputrace.so", "../lib/libgputrace.so",
-					      "../lib64/libgputrace.so",
-					      "../lib/gputrace/libgputrace.so",
-					      "../libexec/gputrace/libgputrace.so" };
+	static const char *const places[] = {
+		"libgputrace.so", "../lib/libgputrace.so", "../lib64/libgputrace.so",
+		"../lib/gputrace/libgputrace.so", "../libexec/gputrace/libgputrace.so"};
 	char self[PATH_MAX], resolved[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -113,7 +115,8 @@ static int output_directory(const struct record_options *options, char resolved[
 		return EXIT_RECORD_FAILED;
 	}
 	if (stat(resolved, &status) || !S_ISDIR(status.st_mode) || access(resolved, W_OK)) {
-		fprintf(stderr, "gputrace record: %s is no directory that can be written to.\n", wanted);
+		fprintf(stderr, "gputrace record: %s is no directory that can be written to.\n",
+			wanted);
 		return EXIT_RECORD_FAILED;
 	}
 	return 0;
@@ -145,13 +148,16 @@ static int run_command(const struct record_options *options, char **command)
 	int rc;
 
 	if (!shim) {
-		fprintf(stderr, "gputrace record: Cannot find libgputrace.so beside this program or in "
-				"../lib.\n");
+		fprintf(stderr,
+			"gputrace record: Cannot find libgputrace.so beside this program or in "
+			"../lib.\n");
 		return EXIT_RECORD_FAILED;
 	}
 	if (strpbrk(shim, " :")) {
-		fprintf(stderr, "gputrace record: %s cannot be preloaded: its path has a space or a "
-				"colon.\n", shim);
+		fprintf(stderr,
+			"gputrace record: %s cannot be preloaded: its path has a space or a "
+			"colon.\n",
+			shim);
 		free(shim);
 		return EXIT_RECORD_FAILED;
 	}
@@ -175,11 +181,11 @@ static int run_command(const struct record_options *options, char **command)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "output", required_argument, NULL, 'o' }, { "name", required_argument, NULL, 'n' },
-		{ "gpu", required_argument, NULL, 'g' },    { "dry-run", no_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+		{"output", required_argument, NULL, 'o'}, {"name", required_argument, NULL, 'n'},
+		{"gpu", required_argument, NULL, 'g'},	  {"dry-run", no_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 	};
-	struct record_options options = { NULL, NULL, NULL, false };
+	struct record_options options = {NULL, NULL, NULL, false};
 	int option;
 
 	optind = 0;
@@ -195,8 +201,8 @@ static int run(int argc, char **argv)
 			break;
 		case 'g':
 			if (strcmp(optarg, "cupti") != 0 && strcmp(optarg, "off") != 0)
-				return command_usage_error(argv[0], "--gpu is cupti or off, not \"%s\".",
-							   optarg);
+				return command_usage_error(
+					argv[0], "--gpu is cupti or off, not \"%s\".", optarg);
 			options.gpu = optarg;
 			break;
 		case 'd':
@@ -205,8 +211,10 @@ static int run(int argc, char **argv)
 		case 'h':
 			return command_print_help("record");
 		default:
-			return command_usage_error(argv[0], "The option \"%s\" is unknown or lacks its "
-					       "value.", argv[optind - 1]);
+			return command_usage_error(argv[0],
+						   "The option \"%s\" is unknown or lacks its "
+						   "value.",
+						   argv[optind - 1]);
 		}
 	}
 	if (optind == argc)

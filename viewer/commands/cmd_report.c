@@ -15,16 +15,17 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-"usage: gputrace report [--json] [--html FILE] [--colour WHEN] TRACE|DIRECTORY...\n"
-"\n"
-"Says where the time of a step goes and what to change, for every process and GPU. A directory\n"
-"stands for all .gtrace files in it.\n"
-"\n"
-"  --json           print JSON (schema gputrace.report/1) instead of text\n"
-"  --html FILE      also write the report as one self-contained page\n"
-"  --colour WHEN    auto (default), always or never\n"
-"\n"
-"Exit status: 0, or 4 when a trace cannot be read.\n";
+	"usage: gputrace report [--json] [--html FILE] [--colour WHEN] TRACE|DIRECTORY...\n"
+	"\n"
+	"Says where the time of a step goes and what to change, for every process and GPU. A "
+	"directory\n"
+	"stands for all .gtrace files in it.\n"
+	"\n"
+	"  --json           print JSON (schema gputrace.report/1) instead of text\n"
+	"  --html FILE      also write the report as one self-contained page\n"
+	"  --colour WHEN    auto (default), always or never\n"
+	"\n"
+	"Exit status: 0, or 4 when a trace cannot be read.\n";
 
 struct report_options {
 	bool is_json, has_colour;
@@ -62,11 +63,11 @@ static int print_report(const struct loaded_traces *traces, const struct report_
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "json", no_argument, NULL, 'j' },     { "html", required_argument, NULL, 'w' },
-		{ "colour", required_argument, NULL, 'c' }, { "color", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },     { NULL, 0, NULL, 0 },
+		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
+		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 	};
-	struct report_options options = { false, command_has_colour(), NULL };
+	struct report_options options = {false, command_has_colour(), NULL};
 	struct loaded_traces traces;
 	int option, status;
 
@@ -86,14 +87,18 @@ static int run(int argc, char **argv)
 			else if (optarg[0] == 'n')
 				options.has_colour = false;
 			else if (optarg[0] != 'a')
-				return command_usage_error(argv[0], "--colour is auto, always or "
-								    "never, not \"%s\".", optarg);
+				return command_usage_error(argv[0],
+							   "--colour is auto, always or "
+							   "never, not \"%s\".",
+							   optarg);
 			break;
 		case 'h':
 			return command_print_help("report");
 		default:
-			return command_usage_error(argv[0], "The option \"%s\" is unknown or lacks its "
-					       "value.", argv[optind - 1]);
+			return command_usage_error(argv[0],
+						   "The option \"%s\" is unknown or lacks its "
+						   "value.",
+						   argv[optind - 1]);
 		}
 	}
 	if (optind == argc)

@@ -17,9 +17,9 @@ enum exit_status {
 };
 
 struct command {
-	const char *name;    /* filled in from the row */
-	const char *summary; /* one line for the list of commands */
-	const char *usage;   /* what --help prints */
+	const char *name;		   /* filled in from the row */
+	const char *summary;		   /* one line for the list of commands */
+	const char *usage;		   /* what --help prints */
 	int (*run)(int argc, char **argv); /* argv[0] is the name; gives an exit status */
 };
 

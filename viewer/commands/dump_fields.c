@@ -13,63 +13,72 @@
 #include "record.h"
 
 enum field_style {
-	STYLE_NUMBER, STYLE_SIGNED, STYLE_HEX, STYLE_TICKS, STYLE_GPU_NS, STYLE_API, STYLE_KERNEL,
-	STYLE_MARK, STYLE_WORD, STYLE_LETTER, STYLE_DEVICE, STYLE_KIND
+	STYLE_NUMBER,
+	STYLE_SIGNED,
+	STYLE_HEX,
+	STYLE_TICKS,
+	STYLE_GPU_NS,
+	STYLE_API,
+	STYLE_KERNEL,
+	STYLE_MARK,
+	STYLE_WORD,
+	STYLE_LETTER,
+	STYLE_DEVICE,
+	STYLE_KIND
 };
 
 struct field_rule {
-	const char *name;      /* in the schema, without "call." and "gpu." */
+	const char *name; /* in the schema, without "call." and "gpu." */
 	enum field_style style;
-	const char *key;       /* to print, NULL: the name */
-	const char *words;     /* STYLE_WORD: for 0, 1, 2 ... separated by | */
+	const char *key;   /* to print, NULL: the name */
+	const char *words; /* STYLE_WORD: for 0, 1, 2 ... separated by | */
 };
 
-#define MEMORY_WORDS                                                                               \
-	"unknown|pageable|pinned|device|array|managed|pool|physical|reserved|imported"
+#define MEMORY_WORDS	"unknown|pageable|pinned|device|array|managed|pool|physical|reserved|imported"
 #define DIRECTION_WORDS "unknown|h2d|d2h|d2d|h2h|peer"
-#define TYPE_WORDS "unknown|f64|f32|tf32|f16|bf16|f8e4m3|f8e5m2|i8|i32|c64|c128|f4"
+#define TYPE_WORDS	"unknown|f64|f32|tf32|f16|bf16|f8e4m3|f8e5m2|i8|i32|c64|c128|f4"
 
 static const struct field_rule rules[] = {
-	{ "begin_ticks", STYLE_TICKS, "begin_ns", NULL },
-	{ "end_ticks", STYLE_TICKS, "end_ns", NULL },
-	{ "ticks", STYLE_TICKS, "time_ns", NULL },
-	{ "begin_ns", STYLE_GPU_NS, NULL, NULL },
-	{ "end_ns", STYLE_GPU_NS, NULL, NULL },
-	{ "site", STYLE_HEX, NULL, NULL },
-	{ "object", STYLE_HEX, NULL, NULL },
-	{ "destination", STYLE_HEX, NULL, NULL },
-	{ "source", STYLE_HEX, NULL, NULL },
-	{ "address", STYLE_HEX, NULL, NULL },
-	{ "a", STYLE_HEX, NULL, NULL },
-	{ "b", STYLE_HEX, NULL, NULL },
-	{ "c", STYLE_HEX, NULL, NULL },
-	{ "status", STYLE_SIGNED, NULL, NULL },
-	{ "stride_a", STYLE_SIGNED, "stride_a_elements", NULL },
-	{ "stride_b", STYLE_SIGNED, "stride_b_elements", NULL },
-	{ "stride_c", STYLE_SIGNED, "stride_c_elements", NULL },
-	{ "lda", STYLE_NUMBER, "lda_elements", NULL },
-	{ "ldb", STYLE_NUMBER, "ldb_elements", NULL },
-	{ "ldc", STYLE_NUMBER, "ldc_elements", NULL },
-	{ "api", STYLE_API, NULL, NULL },
-	{ "kernel", STYLE_KERNEL, NULL, NULL },
-	{ "name", STYLE_MARK, NULL, NULL },
-	{ "domain", STYLE_MARK, NULL, NULL },
-	{ "device", STYLE_DEVICE, NULL, NULL },
-	{ "peer_device", STYLE_DEVICE, NULL, NULL },
-	{ "op_a", STYLE_LETTER, NULL, NULL },
-	{ "op_b", STYLE_LETTER, NULL, NULL },
-	{ "direction", STYLE_WORD, NULL, DIRECTION_WORDS },
-	{ "source_kind", STYLE_WORD, NULL, MEMORY_WORDS },
-	{ "destination_kind", STYLE_WORD, NULL, MEMORY_WORDS },
-	{ "memory_kind", STYLE_WORD, NULL, MEMORY_WORDS },
-	{ "scope", STYLE_WORD, NULL, "unknown|device|stream|event|stream_wait_event" },
-	{ "type_a", STYLE_WORD, NULL, TYPE_WORDS },
-	{ "type_b", STYLE_WORD, NULL, TYPE_WORDS },
-	{ "type_c", STYLE_WORD, NULL, TYPE_WORDS },
-	{ "type_compute", STYLE_WORD, NULL, TYPE_WORDS },
-	{ "lost_kind", STYLE_KIND, NULL, NULL },
-	{ "reason", STYLE_WORD, NULL,
-	  "unknown|ring_full|no_ring|cupti|zero_time|bad_time|damaged|write|import" },
+	{"begin_ticks", STYLE_TICKS, "begin_ns", NULL},
+	{"end_ticks", STYLE_TICKS, "end_ns", NULL},
+	{"ticks", STYLE_TICKS, "time_ns", NULL},
+	{"begin_ns", STYLE_GPU_NS, NULL, NULL},
+	{"end_ns", STYLE_GPU_NS, NULL, NULL},
+	{"site", STYLE_HEX, NULL, NULL},
+	{"object", STYLE_HEX, NULL, NULL},
+	{"destination", STYLE_HEX, NULL, NULL},
+	{"source", STYLE_HEX, NULL, NULL},
+	{"address", STYLE_HEX, NULL, NULL},
+	{"a", STYLE_HEX, NULL, NULL},
+	{"b", STYLE_HEX, NULL, NULL},
+	{"c", STYLE_HEX, NULL, NULL},
+	{"status", STYLE_SIGNED, NULL, NULL},
+	{"stride_a", STYLE_SIGNED, "stride_a_elements", NULL},
+	{"stride_b", STYLE_SIGNED, "stride_b_elements", NULL},
+	{"stride_c", STYLE_SIGNED, "stride_c_elements", NULL},
+	{"lda", STYLE_NUMBER, "lda_elements", NULL},
+	{"ldb", STYLE_NUMBER, "ldb_elements", NULL},
+	{"ldc", STYLE_NUMBER, "ldc_elements", NULL},
+	{"api", STYLE_API, NULL, NULL},
+	{"kernel", STYLE_KERNEL, NULL, NULL},
+	{"name", STYLE_MARK, NULL, NULL},
+	{"domain", STYLE_MARK, NULL, NULL},
+	{"device", STYLE_DEVICE, NULL, NULL},
+	{"peer_device", STYLE_DEVICE, NULL, NULL},
+	{"op_a", STYLE_LETTER, NULL, NULL},
+	{"op_b", STYLE_LETTER, NULL, NULL},
+	{"direction", STYLE_WORD, NULL, DIRECTION_WORDS},
+	{"source_kind", STYLE_WORD, NULL, MEMORY_WORDS},
+	{"destination_kind", STYLE_WORD, NULL, MEMORY_WORDS},
+	{"memory_kind", STYLE_WORD, NULL, MEMORY_WORDS},
+	{"scope", STYLE_WORD, NULL, "unknown|device|stream|event|stream_wait_event"},
+	{"type_a", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_b", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_c", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_compute", STYLE_WORD, NULL, TYPE_WORDS},
+	{"lost_kind", STYLE_KIND, NULL, NULL},
+	{"reason", STYLE_WORD, NULL,
+	 "unknown|ring_full|no_ring|cupti|zero_time|bad_time|damaged|write|import"},
 };
 
 static const char *bare_name(const struct record_column *column)
@@ -145,7 +154,8 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 	uint64_t value = read_unsigned(column, record);
 	enum field_style style = rule ? rule->style : STYLE_NUMBER;
 
-	/* A block's op and a memory call's op have words of their own; a mark's end 0 is no time. */
+	/* A block's op and a memory call's op have words of their own; a mark's end 0 is no time.
+	 */
 	if (kind == RECORD_KIND_memory && !strcmp(bare_name(column), "op")) {
 		add_word(text, "unknown|alloc|free", value);
 		*is_number = false;
@@ -187,9 +197,8 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 			text_addf(text, "%" PRIu64, value);
 		break;
 	case STYLE_KIND: {
-		const char *name = value < RECORD_KIND_LIMIT
-					   ? record_schema_of((uint16_t)value)->name
-					   : NULL;
+		const char *name =
+			value < RECORD_KIND_LIMIT ? record_schema_of((uint16_t)value)->name : NULL;
 
 		text_add(text, name ? name : "unknown");
 		break;

@@ -13,7 +13,7 @@
 #include "xmalloc.h"
 
 #define COUNT_CHANGED 0.01 /* share by which a count per step must differ */
-#define TIME_CHANGED 0.02  /* share by which a time per step must differ */
+#define TIME_CHANGED  0.02 /* share by which a time per step must differ */
 
 struct change_list {
 	struct profile_change *items;
@@ -24,7 +24,7 @@ static void add_change(struct change_list *list, double ms, double weight, char 
 {
 	if (list->count == list->capacity)
 		list->items = array_grow(list->items, &list->capacity, sizeof(*list->items));
-	list->items[list->count++] = (struct profile_change){ text, ms, weight };
+	list->items[list->count++] = (struct profile_change){text, ms, weight};
 }
 
 /* 'm', 'n' or 'k' when the shapes differ in exactly that; 0 otherwise. */
@@ -85,13 +85,14 @@ static void add_reshaped(struct change_list *list, const struct profile_entry *g
 	const struct gemm_shape *shape = &came->shape;
 	double ms = came->ms_per_step - gone->ms_per_step;
 
-	add_change(list, ms, fabs(ms) + 1e6,
-		   text_format("product %c %u -> %u (m=%u n=%u k=%u op=%c%c, %.4g per step): %.3f -> "
-			       "%.3f ms per step",
-			       dimension, dimension_of(&gone->shape, dimension),
-			       dimension_of(shape, dimension), shape->m, shape->n, shape->k,
-			       shape->op_a, shape->op_b, came->per_step, gone->ms_per_step,
-			       came->ms_per_step));
+	add_change(
+		list, ms, fabs(ms) + 1e6,
+		text_format("product %c %u -> %u (m=%u n=%u k=%u op=%c%c, %.4g per step): %.3f -> "
+			    "%.3f ms per step",
+			    dimension, dimension_of(&gone->shape, dimension),
+			    dimension_of(shape, dimension), shape->m, shape->n, shape->k,
+			    shape->op_a, shape->op_b, came->per_step, gone->ms_per_step,
+			    came->ms_per_step));
 }
 
 /* ", 1.234 -> 2.345 ms per step"; waits have no time of their own. */
@@ -146,7 +147,7 @@ static int compare_changes(const void *left, const void *right)
 size_t profile_compare(const struct profile *baseline, const struct profile *current,
 		       struct profile_change *changes, size_t limit)
 {
-	struct change_list list = { NULL, 0, 0 };
+	struct change_list list = {NULL, 0, 0};
 	bool *is_explained = xcalloc(baseline->count, sizeof(*is_explained));
 	size_t taken;
 

@@ -15,8 +15,8 @@
 void gate_options_init(struct gate_options *options)
 {
 	static const double tolerances[STEP_METRIC_COUNT] = {
-		[METRIC_STEP_TIME] = 5,    [METRIC_EXPOSED_COPY] = 2, [METRIC_LAUNCHES] = 1,
-		[METRIC_BYTES] = 1,        [METRIC_PEAK_MEMORY] = 2,
+		[METRIC_STEP_TIME] = 5, [METRIC_EXPOSED_COPY] = 2, [METRIC_LAUNCHES] = 1,
+		[METRIC_BYTES] = 1,	[METRIC_PEAK_MEMORY] = 2,
 	};
 
 	memset(options, 0, sizeof(*options));
@@ -36,9 +36,12 @@ bool gate_metric_is_points(enum step_metric metric)
 static char *compare_facts(const struct model *current, const struct model *baseline)
 {
 	static const char *const keys[][2] = {
-		{ "driver.version", "the driver" },     { "cuda.driver_version", "the CUDA driver" },
-		{ "host.cpu", "the CPU" },              { "cuda.runtime_version", "the CUDA runtime" },
-		{ "world_size", "the number of ranks" }, { "gpu.times", "the source of GPU times" },
+		{"driver.version", "the driver"},
+		{"cuda.driver_version", "the CUDA driver"},
+		{"host.cpu", "the CPU"},
+		{"cuda.runtime_version", "the CUDA runtime"},
+		{"world_size", "the number of ranks"},
+		{"gpu.times", "the source of GPU times"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -46,8 +49,8 @@ static char *compare_facts(const struct model *current, const struct model *base
 		const char *then = baseline->source.info(baseline->source.context, keys[i][0]);
 
 		if (now && then && strcmp(now, then) != 0)
-			return text_format("%s differs: \"%s\" now, \"%s\" in the baseline", keys[i][1],
-					   now, then);
+			return text_format("%s differs: \"%s\" now, \"%s\" in the baseline",
+					   keys[i][1], now, then);
 	}
 	return NULL;
 }
@@ -94,8 +97,8 @@ static char *find_mismatch(const struct model *const *current, size_t current_co
 static struct gate_check *add_check(struct gate_result *result)
 {
 	if (result->count == result->capacity)
-		result->checks = array_grow(result->checks, &result->capacity,
-					    sizeof(*result->checks));
+		result->checks =
+			array_grow(result->checks, &result->capacity, sizeof(*result->checks));
 	memset(&result->checks[result->count], 0, sizeof(*result->checks));
 	return &result->checks[result->count++];
 }
@@ -188,8 +191,8 @@ static void find_changes(struct gate_result *result, const struct model *const *
 			qsort(found, total, sizeof(*found), compare_by_weight);
 			for (size_t i = GATE_CHANGE_LIMIT; i < total; i++)
 				free(found[i].text);
-			result->change_count = total < GATE_CHANGE_LIMIT ? total
-									 : GATE_CHANGE_LIMIT;
+			result->change_count =
+				total < GATE_CHANGE_LIMIT ? total : GATE_CHANGE_LIMIT;
 			if (result->change_count)
 				memcpy(result->changes, found,
 				       result->change_count * sizeof(*found));
@@ -203,8 +206,8 @@ static void find_changes(struct gate_result *result, const struct model *const *
 
 static int rank_of(enum gate_status status)
 {
-	static const int ranks[] = { [GATE_PASS] = 0, [GATE_INCONCLUSIVE] = 2, [GATE_TOO_FEW] = 1,
-				     [GATE_FAIL] = 3 };
+	static const int ranks[] = {
+		[GATE_PASS] = 0, [GATE_INCONCLUSIVE] = 2, [GATE_TOO_FEW] = 1, [GATE_FAIL] = 3};
 
 	return ranks[status];
 }

@@ -23,9 +23,9 @@ bool gate_metric_is_points(enum step_metric metric);
 
 struct gate_check {
 	enum step_metric metric;
-	bool is_change;  /* against the baseline; else against a limit */
+	bool is_change; /* against the baseline; else against a limit */
 	size_t run, device;
-	double limit;    /* or tolerance */
+	double limit; /* or tolerance */
 	double baseline_value;
 	struct gate_estimate current; /* median */
 	struct gate_estimate change;

@@ -21,7 +21,7 @@ struct profile_job {
 	struct map sites;    /* site index -> entry of `site_texts` + 1 */
 	char **site_texts;
 	size_t site_count, site_capacity;
-	double share;        /* 1 / steady steps */
+	double share; /* 1 / steady steps */
 };
 
 static struct profile_entry *entry_of(struct profile *profile, enum profile_kind kind,
@@ -98,11 +98,11 @@ static void add_gemm(struct profile_job *job, uint32_t call, double ms)
 
 static void add_op(struct profile_job *job, const struct gpu_op *op)
 {
-	static const char *const directions[] = { "copy", "H2D copy", "D2H copy", "D2D copy",
-						  "H2H copy", "peer copy" };
+	static const char *const directions[] = {"copy",     "H2D copy", "D2H copy",
+						 "D2D copy", "H2H copy", "peer copy"};
 	double ms = (double)(op->end_ns - op->begin_ns) / 1e6;
-	uint32_t gemm = op->type == GPU_OP_KERNEL ? model_call_gemm(job->model, op->call)
-						  : MODEL_NONE;
+	uint32_t gemm =
+		op->type == GPU_OP_KERNEL ? model_call_gemm(job->model, op->call) : MODEL_NONE;
 	const struct transfer *transfer;
 	struct profile_entry *entry;
 	struct text key;
@@ -128,8 +128,7 @@ static void add_op(struct profile_job *job, const struct gpu_op *op)
 			text_add(&key, " pageable");
 		if (op->call != MODEL_NONE)
 			text_add(&key, site_suffix(job, op->call));
-		entry = entry_of(job->profile,
-				 op->type == GPU_OP_SET ? PROFILE_SET : PROFILE_COPY,
+		entry = entry_of(job->profile, op->type == GPU_OP_SET ? PROFILE_SET : PROFILE_COPY,
 				 text_string(&key));
 	}
 	entry->per_step += job->share;
@@ -146,8 +145,8 @@ static void add_waits(struct profile_job *job, const struct step *step)
 
 		if (call->kind != RECORD_KIND_sync || call->parent != MODEL_NONE)
 			continue;
-		if (step && (call->begin_ns < step->host_begin_ns ||
-			     call->begin_ns >= step->host_end_ns))
+		if (step &&
+		    (call->begin_ns < step->host_begin_ns || call->begin_ns >= step->host_end_ns))
 			continue;
 		text_init(&key);
 		text_add(&key, "wait ");
@@ -163,8 +162,8 @@ void profile_build(const struct model *model, size_t device, struct symbols *sym
 		   struct profile *profile)
 {
 	const struct device_ledger *ledger = &model->devices[device].ledger;
-	struct profile_job job = { .model = model, .symbols = symbols, .profile = profile };
-	struct step steady = { 0 };
+	struct profile_job job = {.model = model, .symbols = symbols, .profile = profile};
+	struct step steady = {0};
 	bool has_steady = false;
 
 	memset(profile, 0, sizeof(*profile));

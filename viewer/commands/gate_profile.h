@@ -14,7 +14,7 @@ enum profile_kind { PROFILE_GEMM, PROFILE_KERNEL, PROFILE_COPY, PROFILE_SET, PRO
 
 struct profile_entry {
 	enum profile_kind kind;
-	char *key;               /* says all that must be equal; printable; owned */
+	char *key;		 /* says all that must be equal; printable; owned */
 	struct gemm_shape shape; /* PROFILE_GEMM */
 	double per_step, ms_per_step;
 };
@@ -32,8 +32,8 @@ const struct profile_entry *profile_find(const struct profile *profile, const ch
 
 /* One difference between two profiles, as a sentence. */
 struct profile_change {
-	char *text; /* owned */
-	double ms;  /* change of time per step */
+	char *text;    /* owned */
+	double ms;     /* change of time per step */
 	double weight; /* for ranking */
 };
 /* The most telling ones first; at most `limit`. Gives their number. */

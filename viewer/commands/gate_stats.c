@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bootstrap of medians: resample the steps, take the median, look at the spread. Medians do not care
- * about the odd slow step, and no distribution is assumed. The generator has a fixed seed.
+ * Bootstrap of medians: resample the steps, take the median, look at the spread. Medians do not
+ * care about the odd slow step, and no distribution is assumed. The generator has a fixed seed.
  */
 #include "gate_stats.h"
 
@@ -15,7 +15,7 @@ enum { RESAMPLES = 2000 };
 
 const char *gate_status_word(enum gate_status status)
 {
-	static const char *const words[] = { "pass", "fail", "inconclusive", "too_few_samples" };
+	static const char *const words[] = {"pass", "fail", "inconclusive", "too_few_samples"};
 
 	return words[status];
 }
@@ -71,7 +71,7 @@ static void set_interval(struct gate_estimate *estimate, double *draws)
 
 struct gate_estimate gate_median(const struct step_values *sample)
 {
-	struct gate_estimate estimate = { plain_median(sample), 0, 0 };
+	struct gate_estimate estimate = {plain_median(sample), 0, 0};
 	double *draws, *scratch;
 	uint64_t state = 0x9e3779b97f4a7c15ull;
 
@@ -100,7 +100,7 @@ static double change_of(double baseline, double current, bool is_difference)
 struct gate_estimate gate_change(const struct step_values *baseline,
 				 const struct step_values *current, bool is_difference)
 {
-	struct gate_estimate estimate = { 0, 0, 0 };
+	struct gate_estimate estimate = {0, 0, 0};
 	size_t longest = baseline->count > current->count ? baseline->count : current->count;
 	double *draws, *scratch;
 	uint64_t state = 0xd1b54a32d192ed03ull;

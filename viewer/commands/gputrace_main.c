@@ -63,7 +63,8 @@ bool command_has_colour(void)
 	       strcmp(term, "dumb") != 0;
 }
 
-/* Results that did not reach stdout are no success: a full disk must not look like an empty report. */
+/* Results that did not reach stdout are no success: a full disk must not look like an empty report.
+ */
 static int finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -87,10 +88,11 @@ int main(int argc, char **argv)
 		name = "help";
 	command = commands_find(name);
 	if (!command) {
-		fprintf(stderr, "gputrace: There is no command \"%s\".\nTry: gputrace help\n", name);
+		fprintf(stderr, "gputrace: There is no command \"%s\".\nTry: gputrace help\n",
+			name);
 		return EXIT_USAGE;
 	}
 	if (argc < 2)
-		return finish(command->run(1, (char *[]){ (char *)"help", NULL }));
+		return finish(command->run(1, (char *[]){(char *)"help", NULL}));
 	return finish(command->run(argc - 1, argv + 1));
 }

@@ -37,8 +37,8 @@ static void print_error(const char *command, const char *path, const struct erro
 static int load_file(const char *command, const char *path, bool builds_model,
 		     struct loaded_traces *out)
 {
-	struct error err = { 0, "" };
-	struct loaded_trace loaded = { NULL, NULL };
+	struct error err = {0, ""};
+	struct loaded_trace loaded = {NULL, NULL};
 	struct model_source source;
 
 	if (trace_open(path, &loaded.trace, &err)) {

@@ -45,7 +45,7 @@ static bool is_vgpu_name(const char *name)
 
 struct gpu_match gpu_table_find(const char *reported_name, uint32_t sm_count)
 {
-	struct gpu_match match = { NULL, GPU_WHOLE, 1 };
+	struct gpu_match match = {NULL, GPU_WHOLE, 1};
 	const char *mig = strstr(reported_name, " MIG ");
 	char name[256];
 	size_t length = mig ? (size_t)(mig - reported_name) : strlen(reported_name);
@@ -81,7 +81,8 @@ double gpu_row_matrix_tflops(const struct gpu_row *row, uint8_t element_type, in
 	case ELEMENT_F64:
 		return row->fp64_tensor_tflops;
 	case ELEMENT_F32:
-		return is_tf32_allowed && row->tf32_tflops > 0 ? row->tf32_tflops : row->fp32_tflops;
+		return is_tf32_allowed && row->tf32_tflops > 0 ? row->tf32_tflops
+							       : row->fp32_tflops;
 	case ELEMENT_TF32:
 		return row->tf32_tflops;
 	case ELEMENT_F16:

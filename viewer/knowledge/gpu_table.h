@@ -27,8 +27,8 @@ struct gpu_row {
 
 enum gpu_partition {
 	GPU_WHOLE,
-	GPU_MIG,  /* an instance of a larger GPU: scale by SMs */
-	GPU_VGPU  /* a share of unknown size: not judged */
+	GPU_MIG, /* an instance of a larger GPU: scale by SMs */
+	GPU_VGPU /* a share of unknown size: not judged */
 };
 
 struct gpu_match {
@@ -37,8 +37,8 @@ struct gpu_match {
 	double sm_share; /* of the row's SMs that this device has; 1 for a whole GPU */
 };
 
-/* By the name that CUDA reports; sm_count (0 unknown) tells apart models that share a name and gives
- * the share of a MIG instance. */
+/* By the name that CUDA reports; sm_count (0 unknown) tells apart models that share a name and
+ * gives the share of a MIG instance. */
 struct gpu_match gpu_table_find(const char *reported_name, uint32_t sm_count);
 size_t gpu_table_count(void);
 const struct gpu_row *gpu_table_row(size_t index);

@@ -15,17 +15,13 @@
 #include "array_len.h"
 
 static const struct link_rate rates_x16[] = {
-	[1] = { 4.0, 3.2, 3.0 },
-	[2] = { 8.0, 6.0, 6.0 },
-	[3] = { 15.75, 12.6, 12.0 },
-	[4] = { 31.5, 25.8, 24.0 },
-	[5] = { 63.0, 55.4, 48.0 },
-	[6] = { 121.0, 106.0, 96.0 },
+	[1] = {4.0, 3.2, 3.0},	  [2] = {8.0, 6.0, 6.0},    [3] = {15.75, 12.6, 12.0},
+	[4] = {31.5, 25.8, 24.0}, [5] = {63.0, 55.4, 48.0}, [6] = {121.0, 106.0, 96.0},
 };
 
 struct link_rate link_rate_of(uint16_t generation, uint16_t width)
 {
-	struct link_rate rate = { 0, 0, 0 };
+	struct link_rate rate = {0, 0, 0};
 	double lanes = width / 16.0;
 
 	if (!generation || generation >= ARRAY_LEN(rates_x16) || !width || width > 32)

@@ -62,8 +62,8 @@ static struct copy_group *group_of(const struct model *model, struct copy_stats 
 	slot = map_slot(&list->known, key, &is_new);
 	if (is_new) {
 		if (stats->group_count == list->capacity)
-			stats->groups = array_grow(stats->groups, &list->capacity,
-						   sizeof(*stats->groups));
+			stats->groups =
+				array_grow(stats->groups, &list->capacity, sizeof(*stats->groups));
 		*slot = stats->group_count;
 		stats->groups[stats->group_count++] = (struct copy_group){
 			.call = call,
@@ -134,7 +134,7 @@ static void find_best_rates(const struct model *model, const struct model_device
 void copy_stats_build(const struct model *model, size_t device, struct copy_stats *stats)
 {
 	const struct model_device *of = &model->devices[device];
-	struct group_list list = { .capacity = 0 };
+	struct group_list list = {.capacity = 0};
 
 	memset(stats, 0, sizeof(*stats));
 	map_init(&list.known);
@@ -142,8 +142,7 @@ void copy_stats_build(const struct model *model, size_t device, struct copy_stat
 		const struct step_window *window = &of->ledger.windows[s];
 		size_t first, limit;
 
-		if (model->steps.items[s].kind != STEP_STEADY ||
-		    window->end_ns <= window->begin_ns)
+		if (model->steps.items[s].kind != STEP_STEADY || window->end_ns <= window->begin_ns)
 			continue;
 		model_ops_between(model, device, window->begin_ns, window->end_ns, &first, &limit);
 		for (size_t i = first; i < limit; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host-link copies of one device: what they carried per steady step, how fast, by direction and kind
- * of host memory, and by the call that asked for them.
+ * Host-link copies of one device: what they carried per steady step, how fast, by direction and
+ * kind of host memory, and by the call that asked for them.
  */
 #ifndef GPUTRACE_MODEL_COPY_STATS_H
 #define GPUTRACE_MODEL_COPY_STATS_H
@@ -12,8 +12,8 @@
 
 struct copy_lane_stats {
 	uint64_t copies, bytes; /* steady steps */
-	int64_t busy_ns;        /* summed, steady steps */
-	double best_gbs;        /* fastest copy of at least COPY_LARGE_BYTES in the whole run, 0 none */
+	int64_t busy_ns;	/* summed, steady steps */
+	double best_gbs; /* fastest copy of at least COPY_LARGE_BYTES in the whole run, 0 none */
 };
 
 /* Copies of steady steps that one call site made. */

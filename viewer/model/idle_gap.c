@@ -15,10 +15,10 @@
 
 /* GPU and host clocks agree to a few microseconds; a call that starts this shortly after the last
  * operation ended is taken as having begun before. */
-#define CLOCK_SLACK_NS 20000
-#define SHORT_GAP_NS 1000000
+#define CLOCK_SLACK_NS	    20000
+#define SHORT_GAP_NS	    1000000
 #define SHORT_GAP_INTERVALS 20
-#define READBACK_BYTES (64u * 1024)
+#define READBACK_BYTES	    (64u * 1024)
 
 static bool is_readback_copy(const struct model *model, const struct host_call *call)
 {
@@ -75,8 +75,8 @@ static uint32_t walk_back(const struct model *model, uint32_t root, int64_t begi
 			break;
 		if ((call->flags & CALL_BLOCKS) && call->begin_ns <= begin_ns + CLOCK_SLACK_NS)
 			return at;
-		*inside_ns += call->end_ns -
-			      (call->begin_ns > begin_ns ? call->begin_ns : begin_ns);
+		*inside_ns +=
+			call->end_ns - (call->begin_ns > begin_ns ? call->begin_ns : begin_ns);
 	}
 	return MODEL_NONE;
 }
@@ -103,8 +103,7 @@ struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, i
 				  const struct gpu_op *ended_by)
 {
 	struct gap_verdict verdict = {
-		.part = LEDGER_UNKNOWN, .call = MODEL_NONE, .launch_call = MODEL_NONE
-	};
+		.part = LEDGER_UNKNOWN, .call = MODEL_NONE, .launch_call = MODEL_NONE};
 	const struct host_call *launch;
 	int64_t inside_ns, outside_ns, short_ns, until_ns;
 	uint32_t root, waiting;
@@ -130,8 +129,7 @@ struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, i
 		verdict.call = readback != MODEL_NONE ? readback : waiting;
 		return verdict;
 	}
-	short_ns = SHORT_GAP_INTERVALS *
-		   model->threads[launch->thread].median_launch_interval_ns;
+	short_ns = SHORT_GAP_INTERVALS * model->threads[launch->thread].median_launch_interval_ns;
 	if (short_ns < SHORT_GAP_NS)
 		short_ns = SHORT_GAP_NS;
 	/* The launching call itself counts as presence from its begin to the end of the gap. */

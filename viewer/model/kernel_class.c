@@ -19,7 +19,7 @@ struct class_row {
 };
 
 static const struct class_row class_rows[] = {
-#define CLASS(name, regular) { KERNEL_##name, regular },
+#define CLASS(name, regular) {KERNEL_##name, regular},
 #include "kernel_class.def"
 #undef CLASS
 };
@@ -55,7 +55,7 @@ static bool name_matches(const char *pattern, const char *name, size_t group_cou
 
 static enum kernel_class class_of(const char *own_name, const char *name)
 {
-	const char *const texts[] = { own_name, name };
+	const char *const texts[] = {own_name, name};
 
 	for (size_t text = 0; text < ARRAY_LEN(texts); text++) {
 		for (size_t row = 0; row < ARRAY_LEN(class_rows); row++) {
@@ -91,17 +91,18 @@ static uint8_t element_bytes_of(const char *name)
 
 struct kernel_traits kernel_traits_of(const char *name)
 {
-	struct kernel_traits traits = { .kernel_class = KERNEL_OTHER };
+	struct kernel_traits traits = {.kernel_class = KERNEL_OTHER};
 	char *own_name = kernel_short_name(name);
 	regmatch_t groups[4];
 
 	traits.kernel_class = (uint8_t)class_of(own_name, name);
 	if (traits.kernel_class == KERNEL_GEMM || traits.kernel_class == KERNEL_CONV ||
 	    traits.kernel_class == KERNEL_ATTENTION) {
-		traits.is_tensor_op = name_matches("[^0-9](884|1688|16816|8816|16832)|tensorop|xmma|"
-						   "nvjet|wgmma|hmma|mma_sync|tcgen05",
-						   own_name, 0, NULL) &&
-				      !name_matches("simt", own_name, 0, NULL);
+		traits.is_tensor_op =
+			name_matches("[^0-9](884|1688|16816|8816|16832)|tensorop|xmma|"
+				     "nvjet|wgmma|hmma|mma_sync|tcgen05",
+				     own_name, 0, NULL) &&
+			!name_matches("simt", own_name, 0, NULL);
 		traits.is_simt = !traits.is_tensor_op &&
 				 name_matches("simt|[sdh]gemm|gemv|scudnn|gemmsn|dot_kernel",
 					      own_name, 0, NULL);

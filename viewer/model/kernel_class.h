@@ -12,16 +12,22 @@
 
 /* In the order of the ledger's compute parts. */
 enum kernel_class {
-	KERNEL_GEMM, KERNEL_CONV, KERNEL_ATTENTION, KERNEL_MEMORY_BOUND, KERNEL_OPTIMIZER,
-	KERNEL_OTHER, KERNEL_COMMUNICATION, KERNEL_CLASS_COUNT
+	KERNEL_GEMM,
+	KERNEL_CONV,
+	KERNEL_ATTENTION,
+	KERNEL_MEMORY_BOUND,
+	KERNEL_OPTIMIZER,
+	KERNEL_OTHER,
+	KERNEL_COMMUNICATION,
+	KERNEL_CLASS_COUNT
 };
 
 struct kernel_traits {
-	uint8_t kernel_class;    /* enum kernel_class */
-	bool is_tensor_op;       /* the name says Tensor Cores */
-	bool is_simt;            /* the name says CUDA cores */
-	uint8_t align_elements;  /* alignN in the name, 0 none */
-	uint8_t element_bytes;   /* of A and B by the name, 0 unknown */
+	uint8_t kernel_class;	 /* enum kernel_class */
+	bool is_tensor_op;	 /* the name says Tensor Cores */
+	bool is_simt;		 /* the name says CUDA cores */
+	uint8_t align_elements;	 /* alignN in the name, 0 none */
+	uint8_t element_bytes;	 /* of A and B by the name, 0 unknown */
 	uint16_t tile_m, tile_n; /* 0 unknown */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the kernel's own name in a mangled name (Itanium C++ ABI) or in a readable signature. This is
- * no demangler: it follows nesting and skips template arguments, and gives the input back when it
- * meets something that it does not know.
+ * Finds the kernel's own name in a mangled name (Itanium C++ ABI) or in a readable signature. This
+ * is no demangler: it follows nesting and skips template arguments, and gives the input back when
+ * it meets something that it does not know.
  */
 #include "kernel_name.h"
 
@@ -37,7 +37,7 @@ static bool mangled_source_name(const char **at, struct span *name)
 
 	if (length == 0 || length > strlen(behind))
 		return false;
-	*name = (struct span){ behind, (size_t)length };
+	*name = (struct span){behind, (size_t)length};
 	*at = behind + length;
 	return true;
 }
@@ -112,7 +112,8 @@ static bool mangled_skip_arguments(const char **at)
 
 static bool mangled_own_name(const char *name, struct span *own)
 {
-	const char *at = name + (name[2] == 'L' ? 3 : 2); /* behind _Z, or _ZL of a static function */
+	const char *at =
+		name + (name[2] == 'L' ? 3 : 2); /* behind _Z, or _ZL of a static function */
 	bool is_nested = *at == 'N';
 	bool found = false;
 
@@ -157,13 +158,13 @@ static const char *readable_skip(const char *at, char open, char close)
 static struct span readable_own_name(const char *name)
 {
 	static const char anonymous[] = "(anonymous namespace)";
-	struct span own = { name, 0 };
+	struct span own = {name, 0};
 	const char *at = name;
 
 	while (*at) {
 		if (!strncmp(at, anonymous, sizeof(anonymous) - 1)) {
 			at += sizeof(anonymous) - 1;
-			own = (struct span){ at, 0 };
+			own = (struct span){at, 0};
 		} else if (*at == '<') {
 			const char *behind = readable_skip(at, '<', '>');
 
@@ -175,7 +176,7 @@ static struct span readable_own_name(const char *name)
 			break;
 		} else if (*at == ' ' || *at == ':') {
 			at++;
-			own = (struct span){ at, 0 };
+			own = (struct span){at, 0};
 		} else {
 			at++;
 			own.length = (size_t)(at - own.at);
@@ -187,11 +188,10 @@ static struct span readable_own_name(const char *name)
 /* Names that say nothing: the interesting name is a template argument. */
 static bool is_wrapper(struct span own)
 {
-	static const char *const wrappers[] = { "Kernel", "Kernel2", "device_kernel", "kernel" };
+	static const char *const wrappers[] = {"Kernel", "Kernel2", "device_kernel", "kernel"};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++) {
-		if (own.length == strlen(wrappers[i]) &&
-		    !strncmp(own.at, wrappers[i], own.length))
+		if (own.length == strlen(wrappers[i]) && !strncmp(own.at, wrappers[i], own.length))
 			return true;
 	}
 	return false;
@@ -216,13 +216,13 @@ static bool carried_name(const struct span *own, struct span *carried)
 		while (isalnum((unsigned char)at[length]) || at[length] == '_')
 			length++;
 	}
-	*carried = (struct span){ at, length };
+	*carried = (struct span){at, length};
 	return true;
 }
 
 char *kernel_short_name(const char *name)
 {
-	struct span own = { name, strlen(name) };
+	struct span own = {name, strlen(name)};
 	struct span carried;
 
 	if (!strncmp(name, "_Z", 2)) {

@@ -6,8 +6,8 @@
 #define GPUTRACE_MODEL_KERNEL_NAME_H
 
 /* The kernel's own name: without return type, namespaces, template and function arguments. Wrapper
- * templates such as cutlass::Kernel2<...> give the name that they carry. Allocated, never NULL; what
- * cannot be read comes back as it is. */
+ * templates such as cutlass::Kernel2<...> give the name that they carry. Allocated, never NULL;
+ * what cannot be read comes back as it is. */
 char *kernel_short_name(const char *name);
 
 #endif

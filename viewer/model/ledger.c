@@ -44,7 +44,7 @@ struct sweep {
 	struct model *model;
 	struct model_device *device;
 	int64_t lane_end[LANE_COUNT];
-	size_t step;     /* whose window holds or follows the time reached */
+	size_t step;	    /* whose window holds or follows the time reached */
 	struct map charges; /* hash of part, site and call name -> index */
 	size_t charge_capacity;
 };
@@ -211,7 +211,7 @@ static int compare_charges(const void *left, const void *right)
 
 static void sweep_device(struct model *model, struct model_device *device)
 {
-	struct sweep sweep = { .model = model, .device = device };
+	struct sweep sweep = {.model = model, .device = device};
 	struct device_ledger *ledger = &device->ledger;
 	int64_t now_ns = device->begin_ns;
 
@@ -269,11 +269,11 @@ static void windows_of_device(const struct model *model, struct model_device *de
 	int64_t next_begin_ns = INT64_MAX;
 
 	for (size_t i = 0; i < steps->count; i++)
-		windows[i] = (struct step_window){ INT64_MAX, INT64_MIN };
+		windows[i] = (struct step_window){INT64_MAX, INT64_MIN};
 	for (size_t i = 0; i < device->op_count; i++) {
 		const struct gpu_op *op = &model->ops[device->first_op + i];
-		int64_t host_ns = op->call == MODEL_NONE ? op->begin_ns
-							 : model->calls[op->call].begin_ns;
+		int64_t host_ns =
+			op->call == MODEL_NONE ? op->begin_ns : model->calls[op->call].begin_ns;
 		size_t step;
 
 		/* Without any calls, steps were found on the device's own times. */
@@ -292,7 +292,7 @@ static void windows_of_device(const struct model *model, struct model_device *de
 				   steps->items[i].host_end_ns == steps->items[i + 1].host_begin_ns;
 
 		if (windows[i].begin_ns == INT64_MAX) {
-			windows[i] = (struct step_window){ 0, 0 };
+			windows[i] = (struct step_window){0, 0};
 			continue;
 		}
 		/* The next step follows at once if the host went on at once. */
@@ -300,7 +300,7 @@ static void windows_of_device(const struct model *model, struct model_device *de
 		    (is_followed || windows[i].end_ns > next_begin_ns))
 			windows[i].end_ns = next_begin_ns;
 		if (windows[i].end_ns <= windows[i].begin_ns)
-			windows[i] = (struct step_window){ 0, 0 };
+			windows[i] = (struct step_window){0, 0};
 		else
 			next_begin_ns = windows[i].begin_ns;
 	}
@@ -356,8 +356,7 @@ void ledger_build(struct model *model)
 		ledger->windows = xcalloc(model->steps.count, sizeof(*ledger->windows));
 		ledger->steps = xcalloc(model->steps.count, sizeof(*ledger->steps));
 		if (model->steps.source == STEPS_NONE)
-			ledger->windows[0] =
-				(struct step_window){ device->begin_ns, device->end_ns };
+			ledger->windows[0] = (struct step_window){device->begin_ns, device->end_ns};
 		else
 			windows_of_device(model, device);
 	}

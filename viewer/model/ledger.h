@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a step's wall time on one device goes. Each instant belongs to exactly one part (RULES.md,
- * "The ledger"), so the parts of a window add up to its length exactly: time is counted in sixtieths
- * of a nanosecond, in which an instant divides evenly among up to six kernel classes.
+ * "The ledger"), so the parts of a window add up to its length exactly: time is counted in
+ * sixtieths of a nanosecond, in which an instant divides evenly among up to six kernel classes.
  */
 #ifndef GPUTRACE_MODEL_LEDGER_H
 #define GPUTRACE_MODEL_LEDGER_H
@@ -35,7 +35,7 @@ enum ledger_part {
 #define PART(name, key, label) LEDGER_##name,
 	LEDGER_PARTS(PART)
 #undef PART
-	LEDGER_PART_COUNT
+		LEDGER_PART_COUNT
 };
 #define LEDGER_COMPUTE_PARTS 6 /* the first ones */
 
@@ -44,7 +44,10 @@ const char *ledger_part_label(enum ledger_part part);
 
 /* Which copies the exposed-copy part consists of. */
 enum copy_lane {
-	COPY_LANE_H2D_PAGEABLE, COPY_LANE_H2D_OTHER, COPY_LANE_D2H_PAGEABLE, COPY_LANE_D2H_OTHER,
+	COPY_LANE_H2D_PAGEABLE,
+	COPY_LANE_H2D_OTHER,
+	COPY_LANE_D2H_PAGEABLE,
+	COPY_LANE_D2H_OTHER,
 	COPY_LANE_COUNT
 };
 
@@ -61,21 +64,21 @@ struct step_window {
 
 /* Idle time of steady steps that one call site answers for. */
 struct idle_charge {
-	uint8_t part;           /* LEDGER_IDLE_SYNC, _ISSUE, _HOST_AWAY or _GPU_WAIT */
-	uint8_t is_readback;    /* SYNC: the wait was for a device-to-host copy <= 64 KiB */
-	uint8_t is_sync_call;   /* SYNC: an explicit synchronisation, not a copy or a free */
-	uint32_t call;          /* one of the calls it stands for; its site and name are the key */
-	uint32_t launch_call;   /* one of the calls that ended such a gap */
+	uint8_t part;	      /* LEDGER_IDLE_SYNC, _ISSUE, _HOST_AWAY or _GPU_WAIT */
+	uint8_t is_readback;  /* SYNC: the wait was for a device-to-host copy <= 64 KiB */
+	uint8_t is_sync_call; /* SYNC: an explicit synchronisation, not a copy or a free */
+	uint32_t call;	      /* one of the calls it stands for; its site and name are the key */
+	uint32_t launch_call; /* one of the calls that ended such a gap */
 	uint64_t gaps;
-	int64_t idle_ns;        /* total over steady steps */
+	int64_t idle_ns; /* total over steady steps */
 };
 
 struct device_ledger {
 	struct step_window *windows; /* one per step of the model */
-	struct ledger *steps;        /* likewise */
-	struct ledger whole;         /* first to last operation of the device */
-	struct ledger steady;        /* sum over steady steps; divide by steady_count */
-	size_t steady_count;         /* steady steps in which the device did something */
+	struct ledger *steps;	     /* likewise */
+	struct ledger whole;	     /* first to last operation of the device */
+	struct ledger steady;	     /* sum over steady steps; divide by steady_count */
+	size_t steady_count;	     /* steady steps in which the device did something */
 	struct idle_charge *charges; /* largest first */
 	size_t charge_count;
 };

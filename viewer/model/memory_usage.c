@@ -5,7 +5,6 @@
  */
 #include "model_internal.h"
 
-
 void memory_usage_build(struct model *model)
 {
 	struct map live; /* address -> index of the allocation's event + 1 */

@@ -26,8 +26,8 @@ static void builder_fini(struct model_builder *builder)
 
 static int64_t model_rank(const struct model_source *source)
 {
-	static const char *const keys[] = { "rank", "env.RANK", "env.OMPI_COMM_WORLD_RANK",
-					    "env.SLURM_PROCID", "env.PMI_RANK" };
+	static const char *const keys[] = {"rank", "env.RANK", "env.OMPI_COMM_WORLD_RANK",
+					   "env.SLURM_PROCID", "env.PMI_RANK"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const char *text = source->info(source->context, keys[i]);
@@ -54,7 +54,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	model->source = *source;
 	model->rank = model_rank(source);
 	model->sites = array_grow(NULL, &builder.site_capacity, sizeof(*model->sites));
-	model->sites[model->site_count++] = (struct model_site){ 0, NULL };
+	model->sites[model->site_count++] = (struct model_site){0, NULL};
 	model->apis = array_grow(NULL, &builder.api_capacity, sizeof(*model->apis));
 	model->apis[model->api_count++] = "unknown call";
 	rc = model_collect(&builder, err);
@@ -65,8 +65,8 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	}
 	model->calls = array_trim(model->calls, &builder.call_capacity, model->call_count,
 				  sizeof(*model->calls));
-	model->ops = array_trim(model->ops, &builder.op_capacity, model->op_count,
-				sizeof(*model->ops));
+	model->ops =
+		array_trim(model->ops, &builder.op_capacity, model->op_count, sizeof(*model->ops));
 	model_link(&builder);
 	builder_fini(&builder);
 	memory_usage_build(model);
@@ -134,7 +134,7 @@ void model_ops_between(const struct model *model, size_t device, int64_t begin_n
 		       size_t *first, size_t *limit)
 {
 	const struct model_device *of = &model->devices[device];
-	const int64_t bounds[2] = { begin_ns, end_ns };
+	const int64_t bounds[2] = {begin_ns, end_ns};
 	size_t found[2];
 
 	for (int i = 0; i < 2; i++) {

@@ -4,8 +4,9 @@
  * per device, which call launched which operation, live memory, steps and the ledger. Built once by
  * model_build(), const afterwards; rules, reports and gates read it and never each other.
  *
- * Arrays are compact (32 bytes per GPU operation, 48 per host call) and refer to each other by index;
- * MODEL_NONE is "no index". Texts belong to the source. All times are ns since the session's start.
+ * Arrays are compact (32 bytes per GPU operation, 48 per host call) and refer to each other by
+ * index; MODEL_NONE is "no index". Texts belong to the source. All times are ns since the session's
+ * start.
  */
 #ifndef GPUTRACE_MODEL_H
 #define GPUTRACE_MODEL_H
@@ -19,7 +20,7 @@
 #include "model_source.h"
 #include "record.h"
 
-#define MODEL_NONE UINT32_MAX
+#define MODEL_NONE	UINT32_MAX
 #define MODEL_NO_DEVICE UINT16_MAX
 
 enum gpu_op_type { GPU_OP_KERNEL = 1, GPU_OP_COPY, GPU_OP_SET };
@@ -27,37 +28,37 @@ enum gpu_op_type { GPU_OP_KERNEL = 1, GPU_OP_COPY, GPU_OP_SET };
 /* One thing a GPU did. Sorted by device, then begin. */
 struct gpu_op {
 	int64_t begin_ns, end_ns;
-	uint32_t call;   /* the launching call, MODEL_NONE when its launch is not in the file */
+	uint32_t call;	 /* the launching call, MODEL_NONE when its launch is not in the file */
 	uint32_t detail; /* kernel: index of kernels; copy and set: index of transfers */
 	uint16_t device; /* index of devices */
-	uint8_t type;    /* enum gpu_op_type */
+	uint8_t type;	 /* enum gpu_op_type */
 	uint8_t kernel_class; /* enum kernel_class */
-	uint32_t stream; /* CUPTI's number */
+	uint32_t stream;      /* CUPTI's number */
 };
 
 /* One intercepted call. Sorted by thread, then begin; a parent comes before its children. */
 struct host_call {
 	int64_t begin_ns, end_ns;
-	uint32_t site;   /* index of sites, 0 unknown */
+	uint32_t site;	 /* index of sites, 0 unknown */
 	uint32_t parent; /* index of the enclosing call, MODEL_NONE outermost */
-	uint32_t detail; /* launch: kernels; copy, set: transfers; gemm: gemms; memory: memory_events;
-			  * sync: enum sync_scope; else 0 */
+	uint32_t detail; /* launch: kernels; copy, set: transfers; gemm: gemms; memory:
+			  * memory_events; sync: enum sync_scope; else 0 */
 	uint32_t correlation;
 	uint32_t call_id; /* within its thread */
 	int32_t status;
-	uint16_t api;    /* index of apis */
+	uint16_t api;	 /* index of apis */
 	uint16_t thread; /* index of threads */
 	uint16_t device; /* index of devices, MODEL_NO_DEVICE unknown */
-	uint8_t kind;    /* enum record_kind */
-	uint8_t flags;   /* enum call_flag, and: */
+	uint8_t kind;	 /* enum record_kind */
+	uint8_t flags;	 /* enum call_flag, and: */
 };
-#define CALL_BLOCKS 64     /* waits for the GPU: a sync, a blocking copy, a synchronising free */
+#define CALL_BLOCKS    64  /* waits for the GPU: a sync, a blocking copy, a synchronising free */
 #define CALL_REDUNDANT 128 /* the same thing as its parent, one library deeper; not counted */
 
 struct model_kernel {
 	uint64_t id;
-	const char *name;       /* as recorded, mangled; never NULL */
-	char *short_name;       /* readable base name; owned */
+	const char *name; /* as recorded, mangled; never NULL */
+	char *short_name; /* readable base name; owned */
 	struct kernel_traits traits;
 };
 
@@ -66,10 +67,10 @@ struct model_kernel {
 /* Everything that distinguishes one copy from another except when it happened. */
 struct transfer {
 	uint64_t size_bytes;
-	uint8_t direction;        /* enum copy_direction or TRANSFER_SET */
-	uint8_t source_kind;      /* enum memory_kind */
+	uint8_t direction;   /* enum copy_direction or TRANSFER_SET */
+	uint8_t source_kind; /* enum memory_kind */
 	uint8_t destination_kind;
-	uint8_t is_async;         /* the API call does not wait, as far as it says */
+	uint8_t is_async; /* the API call does not wait, as far as it says */
 };
 
 /* A matrix product; pointers are kept only as their misalignment. */
@@ -90,10 +91,10 @@ struct model_site {
 };
 
 struct model_thread {
-	uint32_t number;    /* in the file */
+	uint32_t number; /* in the file */
 	uint32_t thread_id;
 	const char *name;
-	size_t first_call, call_count; /* in calls */
+	size_t first_call, call_count;	   /* in calls */
 	int64_t median_launch_interval_ns; /* begin to begin, 0 with fewer than two launches */
 };
 
@@ -102,8 +103,8 @@ struct memory_event {
 	uint64_t address, size_bytes;
 	uint32_t call;
 	uint16_t device; /* MODEL_NO_DEVICE: host memory */
-	uint8_t op;      /* enum memory_op */
-	uint8_t kind;    /* enum memory_kind */
+	uint8_t op;	 /* enum memory_op */
+	uint8_t kind;	 /* enum memory_kind */
 };
 
 /* Device memory that the process's own allocations hold. */
@@ -117,43 +118,43 @@ struct memory_usage {
 struct model_device {
 	const struct record_device *record; /* NULL: operations without a description */
 	uint32_t ordinal;
-	const char *name;          /* "GPU 0" when unknown */
+	const char *name; /* "GPU 0" when unknown */
 	bool is_simulated;
 	size_t first_op, op_count; /* in ops */
-	size_t unlinked_ops;       /* without a launch in the file */
+	size_t unlinked_ops;	   /* without a launch in the file */
 	int64_t begin_ns, end_ns;  /* of its first and last operation */
 	struct memory_usage memory;
 	struct device_ledger ledger;
 };
 
 enum step_source {
-	STEPS_NONE = 0,  /* the whole run stands for one step */
-	STEPS_MARKS,     /* ranges that the program named */
+	STEPS_NONE = 0,	 /* the whole run stands for one step */
+	STEPS_MARKS,	 /* ranges that the program named */
 	STEPS_OPTIMIZER, /* the launch sequence repeats, one optimizer per period */
-	STEPS_PERIOD,    /* the launch sequence repeats */
+	STEPS_PERIOD,	 /* the launch sequence repeats */
 };
 
 enum step_kind { STEP_WARM_UP = 1, STEP_STEADY, STEP_OUTLIER, STEP_PARTIAL };
 
 struct step {
 	int64_t host_begin_ns, host_end_ns; /* first call of this step, of the next one */
-	uint8_t kind;                       /* enum step_kind */
-	uint32_t launches;                  /* kernels launched by the host calls of this step */
+	uint8_t kind;			    /* enum step_kind */
+	uint32_t launches;		    /* kernels launched by the host calls of this step */
 	uint32_t copies, sets, syncs;
 	uint64_t h2d_bytes, d2h_bytes, other_bytes;
 };
 
 struct step_list {
 	enum step_source source;
-	double coverage;      /* share of the launch sequence that the period explains, 0..1 */
-	struct step *items;   /* with STEPS_NONE one item, the whole run */
+	double coverage;    /* share of the launch sequence that the period explains, 0..1 */
+	struct step *items; /* with STEPS_NONE one item, the whole run */
 	size_t count, steady_count, warm_up_count, outlier_count, partial_count;
 };
 
 struct model {
 	struct model_source source;
 	int64_t begin_ns, end_ns; /* of everything recorded */
-	int64_t rank;             /* of the job, -1 unknown */
+	int64_t rank;		  /* of the job, -1 unknown */
 
 	struct model_device *devices;
 	size_t device_count;
@@ -171,13 +172,13 @@ struct model {
 	size_t gemm_count;
 	struct model_site *sites; /* [0] is "unknown" */
 	size_t site_count;
-	const char **apis;        /* names; [0] is "unknown call" */
+	const char **apis; /* names; [0] is "unknown call" */
 	size_t api_count;
 	struct memory_event *memory_events; /* by time */
 	size_t memory_event_count;
 	struct step_mark *step_marks; /* by begin */
 	size_t step_mark_count;
-	uint64_t failed_calls;    /* returned an error */
+	uint64_t failed_calls; /* returned an error */
 	bool has_gpu_times;
 
 	struct step_list steps;

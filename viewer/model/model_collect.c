@@ -93,7 +93,8 @@ uint32_t collect_transfer(struct model_builder *builder, const struct transfer *
 	uint64_t *slot;
 	bool is_new;
 
-	/* map_mix is a bijection of neither number, so compare and step on in the rare collision. */
+	/* map_mix is a bijection of neither number, so compare and step on in the rare collision.
+	 */
 	for (;; hash++) {
 		const struct transfer *known;
 
@@ -157,8 +158,8 @@ static uint32_t collect_gemm(struct model_builder *builder, const struct record_
 			return (uint32_t)*slot;
 	}
 	if (model->gemm_count == builder->gemm_capacity)
-		model->gemms = array_grow(model->gemms, &builder->gemm_capacity,
-					  sizeof(*model->gemms));
+		model->gemms =
+			array_grow(model->gemms, &builder->gemm_capacity, sizeof(*model->gemms));
 	*slot = model->gemm_count;
 	model->gemms[model->gemm_count++] = shape;
 	return (uint32_t)*slot;
@@ -222,8 +223,8 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 	struct host_call *call;
 
 	if (model->call_count == builder->call_capacity)
-		model->calls = array_grow(model->calls, &builder->call_capacity,
-					  sizeof(*model->calls));
+		model->calls =
+			array_grow(model->calls, &builder->call_capacity, sizeof(*model->calls));
 	call = &model->calls[model->call_count++];
 	*call = (struct host_call){
 		.begin_ns = model->source.host_ns(model->source.context, part->begin_ticks),
@@ -248,10 +249,10 @@ static void collect_memory(struct model_builder *builder, const struct record_me
 			   struct host_call *call)
 {
 	struct model *model = builder->model;
-	bool is_device = record->memory_kind == MEMORY_DEVICE ||
-			 record->memory_kind == MEMORY_ARRAY ||
-			 record->memory_kind == MEMORY_MANAGED ||
-			 record->memory_kind == MEMORY_POOL || record->memory_kind == MEMORY_PHYSICAL;
+	bool is_device =
+		record->memory_kind == MEMORY_DEVICE || record->memory_kind == MEMORY_ARRAY ||
+		record->memory_kind == MEMORY_MANAGED || record->memory_kind == MEMORY_POOL ||
+		record->memory_kind == MEMORY_PHYSICAL;
 
 	if (model->memory_event_count == builder->event_capacity)
 		model->memory_events = array_grow(model->memory_events, &builder->event_capacity,
@@ -274,7 +275,7 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 		const char *row = (const char *)batch->rows + (size_t)i * batch->row_bytes;
 		const void *record = row;
 		struct host_call *call = collect_call(builder, record, batch->thread[i]);
-		struct transfer transfer = { .direction = TRANSFER_SET, .is_async = 1 };
+		struct transfer transfer = {.direction = TRANSFER_SET, .is_async = 1};
 
 		call->kind = (uint8_t)batch->kind;
 		switch (batch->kind) {
@@ -320,14 +321,14 @@ static void collect_gpu(struct model_builder *builder, const struct trace_batch 
 		const void *record = (const char *)batch->rows + (size_t)i * batch->row_bytes;
 		const struct gpu_part *part = record;
 		uint16_t device = collect_device(builder, part->device);
-		struct transfer transfer = { .direction = TRANSFER_SET, .is_async = 1 };
+		struct transfer transfer = {.direction = TRANSFER_SET, .is_async = 1};
 		struct gpu_op *op;
 
 		if (device == MODEL_NO_DEVICE)
 			device = collect_device(builder, 0);
 		if (model->op_count == builder->op_capacity)
-			model->ops = array_grow(model->ops, &builder->op_capacity,
-						sizeof(*model->ops));
+			model->ops =
+				array_grow(model->ops, &builder->op_capacity, sizeof(*model->ops));
 		op = &model->ops[model->op_count++];
 		*op = (struct gpu_op){
 			.begin_ns = model->source.gpu_ns(model->source.context, part->begin_ns),
@@ -376,8 +377,8 @@ static void collect_marks(struct model_builder *builder, const struct trace_batc
 			continue;
 		is_step = map_slot(&builder->mark_names, mark->name, &is_new);
 		if (is_new) {
-			const char *name = model->source.name(model->source.context, NAME_MARK,
-							      mark->name);
+			const char *name =
+				model->source.name(model->source.context, NAME_MARK, mark->name);
 
 			*is_step = name && step_mark_name_matches(name);
 		}
@@ -387,8 +388,7 @@ static void collect_marks(struct model_builder *builder, const struct trace_batc
 			model->step_marks = array_grow(model->step_marks, &builder->mark_capacity,
 						       sizeof(*model->step_marks));
 		model->step_marks[model->step_mark_count++] = (struct step_mark){
-			.begin_ns = model->source.host_ns(model->source.context,
-							  mark->begin_ticks),
+			.begin_ns = model->source.host_ns(model->source.context, mark->begin_ticks),
 			.end_ns = model->source.host_ns(model->source.context, mark->end_ticks),
 		};
 	}
@@ -442,11 +442,12 @@ static void collect_descriptions(struct model_builder *builder)
 
 int model_collect(struct model_builder *builder, struct error *err)
 {
-	static const uint64_t kinds =
-		1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |
-		1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
-		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_gpu_kernel |
-		1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
+	static const uint64_t kinds = 1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync |
+				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
+				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
+				      1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
+				      1ull << RECORD_KIND_gpu_kernel |
+				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
 	struct model *model = builder->model;
 	int rc;
 

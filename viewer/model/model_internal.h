@@ -14,13 +14,13 @@ struct model_builder {
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity;
-	struct map kernels;   /* NAME_KERNEL number -> index */
-	struct map sites;     /* site number -> index */
-	struct map apis;      /* NAME_API number -> index */
-	struct map transfers; /* hash -> index */
-	struct map gemms;     /* hash -> index */
-	struct map threads;   /* number in the file -> index */
-	struct map devices;   /* ordinal -> index */
+	struct map kernels;    /* NAME_KERNEL number -> index */
+	struct map sites;      /* site number -> index */
+	struct map apis;       /* NAME_API number -> index */
+	struct map transfers;  /* hash -> index */
+	struct map gemms;      /* hash -> index */
+	struct map threads;    /* number in the file -> index */
+	struct map devices;    /* ordinal -> index */
 	struct map mark_names; /* NAME_MARK number -> 1 + (is a step's name) */
 };
 
@@ -36,13 +36,13 @@ void step_detect(struct model *model);
 
 /* step_tokens.c: the launch sequence as small numbers. */
 struct step_tokens {
-	uint16_t *token;   /* class of what was launched */
-	uint32_t *source;  /* index of calls, or of ops when there are no calls */
+	uint16_t *token;  /* class of what was launched */
+	uint32_t *source; /* index of calls, or of ops when there are no calls */
 	size_t count;
 	bool is_from_ops;
-	uint16_t token_limit;   /* tokens are below this */
-	bool *is_optimizer;     /* by token */
-	bool *is_heavy;         /* by token: GEMM, convolution or attention */
+	uint16_t token_limit; /* tokens are below this */
+	bool *is_optimizer;   /* by token */
+	bool *is_heavy;	      /* by token: GEMM, convolution or attention */
 };
 void step_tokens_build(const struct model *model, struct step_tokens *tokens);
 void step_tokens_free(struct step_tokens *tokens);
@@ -60,7 +60,7 @@ void step_period_find(const struct step_tokens *tokens, struct step_period *peri
 /* idle_gap.c: who answers for an idle gap of a device. */
 struct gap_verdict {
 	enum ledger_part part;
-	uint32_t call;        /* to charge, MODEL_NONE nobody */
+	uint32_t call;	      /* to charge, MODEL_NONE nobody */
 	uint32_t launch_call; /* that ended the gap, MODEL_NONE unknown */
 	bool is_readback, is_sync_call;
 };

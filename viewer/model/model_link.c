@@ -79,8 +79,8 @@ static void link_sort_calls(struct model *model)
 }
 
 /*
- * Replaces parent ids by indexes. Calls of a thread come in the order in which they were entered, so
- * the open ones form a stack: the parent is on it, unless its record was lost.
+ * Replaces parent ids by indexes. Calls of a thread come in the order in which they were entered,
+ * so the open ones form a stack: the parent is on it, unless its record was lost.
  */
 static void link_parents(struct model *model)
 {
@@ -213,7 +213,8 @@ static void correlation_build(const struct model *model, struct correlation_inde
 	}
 }
 
-/* The copy record of the GPU knows the memory kinds best, the call knows what the GPU does not say. */
+/* The copy record of the GPU knows the memory kinds best, the call knows what the GPU does not say.
+ */
 static void link_transfer(struct model_builder *builder, struct gpu_op *op)
 {
 	struct model *model = builder->model;

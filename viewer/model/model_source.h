@@ -13,8 +13,8 @@
 struct model_source {
 	void *context;
 	const char *(*name)(void *context, uint16_t space, uint64_t id); /* NULL unknown */
-	const struct record_site *(*site)(void *context, uint64_t id);   /* NULL unknown */
-	const char *(*info)(void *context, const char *key);             /* NULL unknown */
+	const struct record_site *(*site)(void *context, uint64_t id);	 /* NULL unknown */
+	const char *(*info)(void *context, const char *key);		 /* NULL unknown */
 	int64_t (*host_ns)(void *context, uint64_t ticks);
 	int64_t (*gpu_ns)(void *context, uint64_t gpu_ns);
 	size_t (*device_count)(void *context);
@@ -25,9 +25,9 @@ struct model_source {
 	int (*read)(void *context, uint64_t kind_mask,
 		    int (*fn)(void *context, const struct trace_batch *batch), void *fn_context,
 		    struct error *err);
-	const char *path;                   /* for messages and titles */
-	const struct trace_health *health;  /* never NULL */
-	const struct trace *trace;          /* for symbols; NULL for hand-made sources */
+	const char *path;		   /* for messages and titles */
+	const struct trace_health *health; /* never NULL */
+	const struct trace *trace;	   /* for symbols; NULL for hand-made sources */
 };
 
 /* A source over an open trace. */

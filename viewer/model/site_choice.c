@@ -23,8 +23,9 @@ static const char *after_folder(const char *path, const char *folder)
 
 static bool is_generated(const char *path)
 {
-	static const char *const starts[] = {"<frozen", "<__array_function__", "<eval_with_key>",
-					     "<decorator-gen", "<attrs generated", "<torch_package"};
+	static const char *const starts[] = {"<frozen",		 "<__array_function__",
+					     "<eval_with_key>",	 "<decorator-gen",
+					     "<attrs generated", "<torch_package"};
 
 	for (size_t i = 0; i < COUNT(starts); i++) {
 		if (strncmp(path, starts[i], strlen(starts[i])) == 0)
@@ -56,9 +57,10 @@ static bool is_standard_library(const char *path)
  * that happens to be called torch. */
 static bool is_torch_source(const char *path)
 {
-	static const char *const parts[] = {"nn/", "autograd/", "optim/", "cuda/", "utils/",
-					    "distributed/", "_dynamo/", "_inductor/", "amp/", "fx/",
-					    "jit/", "functional.py", "_tensor.py", "_ops.py"};
+	static const char *const parts[] = {
+		"nn/",		"autograd/",	 "optim/",     "cuda/",	 "utils/",
+		"distributed/", "_dynamo/",	 "_inductor/", "amp/",	 "fx/",
+		"jit/",		"functional.py", "_tensor.py", "_ops.py"};
 	const char *rest = after_folder(path, "torch");
 
 	for (size_t i = 0; rest && i < COUNT(parts); i++) {

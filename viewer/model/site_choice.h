@@ -3,10 +3,10 @@
  * Which frame of a site is the user's: the one to name in a finding.
  *
  * The rule, for Python: the innermost frame whose file is not a library's. A library's file lies
- * below a site-packages or dist-packages folder, in the standard library (lib/python3.N, which holds
- * importlib), in a source tree of torch, or is code that a library generates (<frozen importlib>,
- * <eval_with_key>, ...). Notebook cells, <stdin> and <string> are the user's. If every frame is a
- * library's, the innermost one is named.
+ * below a site-packages or dist-packages folder, in the standard library (lib/python3.N, which
+ * holds importlib), in a source tree of torch, or is code that a library generates (<frozen
+ * importlib>, <eval_with_key>, ...). Notebook cells, <stdin> and <string> are the user's. If every
+ * frame is a library's, the innermost one is named.
  */
 #ifndef GPUTRACE_MODEL_SITE_CHOICE_H
 #define GPUTRACE_MODEL_SITE_CHOICE_H

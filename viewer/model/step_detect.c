@@ -29,7 +29,8 @@ static void steps_none(struct model *model)
 	};
 }
 
-/* Ranges nested in others of the kind ("iter" in "epoch step") are dropped: the outer ones count. */
+/* Ranges nested in others of the kind ("iter" in "epoch step") are dropped: the outer ones count.
+ */
 static bool steps_from_marks(struct model *model)
 {
 	struct step_list *steps = &model->steps;
@@ -86,7 +87,8 @@ static bool steps_from_period(struct model *model)
 			if (i)
 				steps->items[i - 1].host_end_ns = step->host_begin_ns;
 		}
-		/* Where the last one ends is not known: the loop may have been left in the middle. */
+		/* Where the last one ends is not known: the loop may have been left in the middle.
+		 */
 		steps->items[period.count - 1].host_end_ns = model->end_ns + 1;
 		steps->items[period.count - 1].kind = STEP_PARTIAL;
 	}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the loop in a launch sequence. An anchor is a token, or a pair of neighbouring tokens, that
- * stands once in every period; cutting the sequence at an anchor gives segments, and a good anchor is
- * one whose segments have nearly the same tokens, in any order. So shapes may change kernels, a step
- * may have a few launches more than another, and times do not matter at all.
+ * stands once in every period; cutting the sequence at an anchor gives segments, and a good anchor
+ * is one whose segments have nearly the same tokens, in any order. So shapes may change kernels, a
+ * step may have a few launches more than another, and times do not matter at all.
  *
- * Of all anchors the shortest period that explains (nearly) as many tokens as the best one wins. That
- * keeps out both layers and micro-batches (the segment with the optimizer or the head differs) and
- * "every 10 steps" loops (they explain no more than the step does). Optimizer kernels, where there
- * are some, decide: one group of them per step.
+ * Of all anchors the shortest period that explains (nearly) as many tokens as the best one wins.
+ * That keeps out both layers and micro-batches (the segment with the optimizer or the head differs)
+ * and "every 10 steps" loops (they explain no more than the step does). Optimizer kernels, where
+ * there are some, decide: one group of them per step.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 #include "model_internal.h"
 #include "xmalloc.h"
 
-#define WINDOW_TOKENS 600000 /* the loop is looked for in this many, taken from the middle */
-#define ANCHORS_PER_COUNT 6  /* candidates with the same number of occurrences that are tried */
-#define MIN_STARTS 4         /* fewer repetitions prove no period */
-#define CLOSE_ENOUGH 0.01    /* explaining this much less than the best anchor is as good */
-#define MIN_COVERAGE 0.6
-#define OPTIMIZER_PAUSE 8    /* tokens between two optimizer kernels of one group */
+#define WINDOW_TOKENS	  600000 /* the loop is looked for in this many, taken from the middle */
+#define ANCHORS_PER_COUNT 6	 /* candidates with the same number of occurrences that are tried */
+#define MIN_STARTS	  4	 /* fewer repetitions prove no period */
+#define CLOSE_ENOUGH	  0.01	 /* explaining this much less than the best anchor is as good */
+#define MIN_COVERAGE	  0.6
+#define OPTIMIZER_PAUSE	  8 /* tokens between two optimizer kernels of one group */
 /* One optimizer group per period must explain about as much as the best period does: an optimizer
  * that runs layer by layer inside the backward pass does not tell steps. */
 #define OPTIMIZER_SLACK 0.1
@@ -31,9 +31,9 @@ struct anchor {
 	uint32_t first_token; /* UINT32_MAX: a single token */
 	uint32_t token;
 	size_t count;
-	size_t first_at;      /* index of the first occurrence */
-	size_t good_from;     /* start of the first segment that is like the others */
-	double explained;     /* share of the window's tokens in such segments */
+	size_t first_at;  /* index of the first occurrence */
+	size_t good_from; /* start of the first segment that is like the others */
+	double explained; /* share of the window's tokens in such segments */
 	bool is_tried;
 };
 
@@ -47,7 +47,7 @@ struct period_search {
 	size_t begin, end; /* the window */
 	const struct step_tokens *tokens;
 	int32_t *reference, *current; /* token counts of segments */
-	size_t *starts;               /* of the anchor being tried */
+	size_t *starts;		      /* of the anchor being tried */
 	size_t start_capacity;
 };
 
@@ -138,7 +138,8 @@ static size_t set_reference(struct period_search *search, size_t starts, size_t 
 }
 
 /* The first period may begin before its anchor: an anchor late in the step is no worse for that. */
-static size_t explained_head(struct period_search *search, size_t reference_tokens, uint32_t allowed)
+static size_t explained_head(struct period_search *search, size_t reference_tokens,
+			     uint32_t allowed)
 {
 	size_t head = search->starts[0] - search->begin;
 	uint32_t more, fewer;
@@ -187,8 +188,9 @@ static void anchor_try(struct period_search *search, struct anchor *anchor)
 		is_good = true;
 		explained += end - search->starts[i];
 	}
-	anchor->explained = (double)(explained + explained_head(search, reference_tokens, allowed)) /
-			    (double)(search->end - search->begin);
+	anchor->explained =
+		(double)(explained + explained_head(search, reference_tokens, allowed)) /
+		(double)(search->end - search->begin);
 }
 
 /* Counts every token and every pair of neighbours. */
@@ -238,8 +240,8 @@ static int compare_anchors(const void *left, const void *right)
 	return (a->first_token < b->first_token) - (a->first_token > b->first_token);
 }
 
-/* Groups of optimizer kernels: one ends where a matrix product, convolution or attention follows, or
- * where other work goes on for longer than what stands between two optimizer kernels. */
+/* Groups of optimizer kernels: one ends where a matrix product, convolution or attention follows,
+ * or where other work goes on for longer than what stands between two optimizer kernels. */
 static size_t count_optimizer_groups(const struct period_search *search)
 {
 	size_t groups = 0, others = 0;
@@ -266,8 +268,8 @@ static bool is_near(size_t count, size_t groups)
 	return count + slack >= groups && count <= groups + slack;
 }
 
-/* The shortest period that is good enough; of equal ones the one that begins the loop. groups 0: any
- * number of periods. */
+/* The shortest period that is good enough; of equal ones the one that begins the loop. groups 0:
+ * any number of periods. */
 static const struct anchor *anchor_choose(const struct anchor_list *list, size_t groups)
 {
 	const struct anchor *best = NULL;
@@ -308,17 +310,17 @@ static void anchors_try(struct period_search *search, struct anchor_list *list, 
 		if (anchor->count < MIN_STARTS)
 			return; /* sorted: nothing but rarer ones follow */
 		same = i && anchor->count == list->items[i - 1].count ? same + 1 : 0;
-		if (same < ANCHORS_PER_COUNT || (groups && is_near(anchor->count, groups) &&
-						 same < 4 * ANCHORS_PER_COUNT))
+		if (same < ANCHORS_PER_COUNT ||
+		    (groups && is_near(anchor->count, groups) && same < 4 * ANCHORS_PER_COUNT))
 			anchor_try(search, anchor);
 	}
 }
 
 void step_period_find(const struct step_tokens *tokens, struct step_period *period)
 {
-	struct period_search search = { .token = tokens->token, .end = tokens->count,
-					.tokens = tokens };
-	struct anchor_list list = { NULL, 0, 0 };
+	struct period_search search = {
+		.token = tokens->token, .end = tokens->count, .tokens = tokens};
+	struct anchor_list list = {NULL, 0, 0};
 	const struct anchor *chosen;
 	double loop_share;
 	size_t groups;

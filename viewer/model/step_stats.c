@@ -136,7 +136,7 @@ double step_values_quantile(const struct step_values *values, double quantile)
 
 struct step_summary step_values_summary(const struct step_values *values)
 {
-	struct step_summary summary = { 0, 0, 0, 0, 0, 0 };
+	struct step_summary summary = {0, 0, 0, 0, 0, 0};
 	double *sorted;
 
 	if (!values->count)

@@ -19,7 +19,7 @@ enum step_metric {
 #define METRIC(name, key, label) METRIC_##name,
 	STEP_METRICS(METRIC)
 #undef METRIC
-	STEP_METRIC_COUNT
+		STEP_METRIC_COUNT
 };
 
 const char *step_metric_key(enum step_metric metric);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launch sequence as small numbers. Dynamic shapes change kernel names from step to step, so a
- * token stands for a class: all matrix products are one token; of other kernels the base name counts
- * without its digits; of copies the direction and the size to a power of two; of waits the scope.
+ * token stands for a class: all matrix products are one token; of other kernels the base name
+ * counts without its digits; of copies the direction and the size to a power of two; of waits the
+ * scope.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 
 struct token_space {
 	const struct model *model;
-	struct map ids;        /* class hash -> token */
-	uint16_t *of_kernel;   /* by kernel index; UINT16_MAX: not asked yet */
+	struct map ids;	     /* class hash -> token */
+	uint16_t *of_kernel; /* by kernel index; UINT16_MAX: not asked yet */
 	struct step_tokens *tokens;
 };
 
@@ -67,8 +68,8 @@ static uint16_t token_of_kernel(struct token_space *space, uint32_t index)
 static uint16_t token_of_transfer(struct token_space *space, uint32_t index)
 {
 	const struct transfer *transfer = &space->model->transfers[index];
-	uint64_t bucket = transfer->size_bytes ? 64 - (uint64_t)__builtin_clzll(transfer->size_bytes)
-					       : 0;
+	uint64_t bucket =
+		transfer->size_bytes ? 64 - (uint64_t)__builtin_clzll(transfer->size_bytes) : 0;
 
 	/* Small sizes vary with shapes; large ones tell loops apart. */
 	if (transfer->direction == TRANSFER_SET || bucket < 12)
@@ -106,7 +107,6 @@ static int64_t source_time(const struct model *model, bool is_from_ops, uint32_t
 	return is_from_ops ? model->ops[source].begin_ns : model->calls[source].begin_ns;
 }
 
-
 struct sort_entry {
 	int64_t time_ns;
 	uint32_t source;
@@ -129,14 +129,14 @@ static void tokens_sort(const struct model *model, struct step_tokens *tokens)
 	bool is_sorted = true;
 
 	for (size_t i = 1; i < tokens->count && is_sorted; i++)
-		is_sorted = step_token_time(model, tokens, i - 1) <=
-			    step_token_time(model, tokens, i);
+		is_sorted =
+			step_token_time(model, tokens, i - 1) <= step_token_time(model, tokens, i);
 	if (is_sorted)
 		return;
 	entries = xmalloc(tokens->count * sizeof(*entries));
 	for (size_t i = 0; i < tokens->count; i++)
-		entries[i] = (struct sort_entry){ step_token_time(model, tokens, i),
-						  tokens->source[i], tokens->token[i] };
+		entries[i] = (struct sort_entry){step_token_time(model, tokens, i),
+						 tokens->source[i], tokens->token[i]};
 	qsort(entries, tokens->count, sizeof(*entries), compare_entries);
 	for (size_t i = 0; i < tokens->count; i++) {
 		tokens->source[i] = entries[i].source;
@@ -166,7 +166,7 @@ static size_t tokens_from_calls(struct token_space *space, bool is_counting)
 
 void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 {
-	struct token_space space = { .model = model, .tokens = tokens };
+	struct token_space space = {.model = model, .tokens = tokens};
 
 	memset(tokens, 0, sizeof(*tokens));
 	tokens->is_heavy = xcalloc(TOKEN_LIMIT, sizeof(bool));
@@ -186,8 +186,9 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 		const struct gpu_op *op = &model->ops[i];
 
 		tokens->source[i] = i;
-		tokens->token[i] = op->type == GPU_OP_KERNEL ? token_of_kernel(&space, op->detail)
-							     : token_of_transfer(&space, op->detail);
+		tokens->token[i] = op->type == GPU_OP_KERNEL
+					   ? token_of_kernel(&space, op->detail)
+					   : token_of_transfer(&space, op->detail);
 	}
 	tokens_sort(model, tokens);
 	map_fini(&space.ids);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts from a trace are bytes as found. Before they reach a terminal, a JSON document or a page they
- * become valid UTF-8 without control characters.
+ * Texts from a trace are bytes as found. Before they reach a terminal, a JSON document or a page
+ * they become valid UTF-8 without control characters.
  */
 #ifndef GPUTRACE_PRINT_PRINTABLE_H
 #define GPUTRACE_PRINT_PRINTABLE_H

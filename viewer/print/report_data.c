@@ -20,9 +20,8 @@ static void round_rows(struct device_report *report)
 	double rest[LEDGER_PART_COUNT];
 
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
-		double exact = report->step_ms > 0
-				       ? 1000 * report->rows[part].ms / report->step_ms
-				       : 0;
+		double exact =
+			report->step_ms > 0 ? 1000 * report->rows[part].ms / report->step_ms : 0;
 
 		tenths[part] = (int)floor(exact);
 		rest[part] = exact - tenths[part];
@@ -57,8 +56,7 @@ static void fill_ledger(struct device_report *report)
 	report->step_ms = ledger_step_ms(ledger);
 	for (int part = 0; part < LEDGER_PART_COUNT; part++)
 		report->rows[part] = (struct ledger_row){
-			(enum ledger_part)part, ledger_part_ms(ledger, (enum ledger_part)part), 0
-		};
+			(enum ledger_part)part, ledger_part_ms(ledger, (enum ledger_part)part), 0};
 	if (report->has_ledger)
 		round_rows(report);
 	for (int part = 0; part < LEDGER_COMPUTE_PARTS; part++)
@@ -157,7 +155,8 @@ static char *make_verdict(const struct report_data *report)
 
 	text_init(&text);
 	if (!device) {
-		text_add(&text, "Nothing can be said about GPU time: there is none in this recording.");
+		text_add(&text,
+			 "Nothing can be said about GPU time: there is none in this recording.");
 		return text_take(&text);
 	}
 	text_addf(&text, "%s %.2f ms, %.1f %% of it compute",
@@ -230,7 +229,7 @@ void report_data_free(struct report_data *report)
 
 const char *report_step_source_key(enum step_source source)
 {
-	static const char *const keys[] = { "none", "marks", "optimizer", "period" };
+	static const char *const keys[] = {"none", "marks", "optimizer", "period"};
 
 	return keys[source];
 }
@@ -238,7 +237,9 @@ const char *report_step_source_key(enum step_source source)
 char *report_steps_text(const struct model *model)
 {
 	static const char *const how[] = {
-		"", "ranges that the program named", "groups of optimizer kernels",
+		"",
+		"ranges that the program named",
+		"groups of optimizer kernels",
 		"the period of the launch sequence",
 	};
 	const struct step_list *steps = &model->steps;

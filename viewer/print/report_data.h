@@ -16,7 +16,7 @@
 
 struct ledger_row {
 	enum ledger_part part;
-	double ms;      /* per step */
+	double ms;	/* per step */
 	double percent; /* with one decimal; the rows add up to 100.0 */
 };
 
@@ -24,16 +24,16 @@ struct ledger_row {
 struct device_report {
 	const struct model *model;
 	size_t device;
-	bool has_ledger;              /* false: no GPU work in steady steps */
+	bool has_ledger; /* false: no GPU work in steady steps */
 	struct ledger_row rows[LEDGER_PART_COUNT];
-	double step_ms;               /* mean of steady steps */
+	double step_ms;		      /* mean of steady steps */
 	struct step_summary steps_ms; /* of the steady ones */
-	double busy_percent;          /* compute */
+	double busy_percent;	      /* compute */
 	double launches_per_step, kernels_per_step, copies_per_step, syncs_per_step;
 	double h2d_bytes_per_step, d2h_bytes_per_step;
 	struct finding_list findings;
-	char **sites;                 /* one text per finding */
-	double combined_gain_ms;      /* of all findings together, never more than their parts */
+	char **sites;		 /* one text per finding */
+	double combined_gain_ms; /* of all findings together, never more than their parts */
 	double lower_gain_ms;
 };
 
@@ -49,7 +49,7 @@ struct report_data {
 	struct run_report *runs;
 	size_t run_count;
 	bool is_simulated; /* any device */
-	char *verdict;     /* one or two sentences */
+	char *verdict;	   /* one or two sentences */
 };
 
 void report_data_build(const struct model *const *models, size_t count, struct report_data *out);

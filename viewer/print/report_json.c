@@ -66,7 +66,7 @@ static void add_ledger(struct json *json, const struct device_report *device)
 
 static void add_finding(struct json *json, const struct device_report *device, size_t index)
 {
-	static const char *const severities[] = { "info", "low", "medium", "high" };
+	static const char *const severities[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
 
 	json_object(json, NULL);
@@ -105,7 +105,7 @@ static void add_finding(struct json *json, const struct device_report *device, s
 
 static void add_judgements(struct json *json, const struct device_report *device)
 {
-	static const char *const statuses[] = { "", "silent", "raised", "not_judged" };
+	static const char *const statuses[] = {"", "silent", "raised", "not_judged"};
 	const struct finding_list *list = &device->findings;
 
 	json_array(json, "judgements");

@@ -22,12 +22,12 @@ static const char *colour(const struct page *page, const char *code)
 	return page->has_colour ? code : "";
 }
 
-#define BOLD(page) colour(page, "\x1b[1m")
-#define DIM(page) colour(page, "\x1b[2m")
-#define RED(page) colour(page, "\x1b[31m")
+#define BOLD(page)   colour(page, "\x1b[1m")
+#define DIM(page)    colour(page, "\x1b[2m")
+#define RED(page)    colour(page, "\x1b[31m")
 #define YELLOW(page) colour(page, "\x1b[33m")
-#define GREEN(page) colour(page, "\x1b[32m")
-#define PLAIN(page) colour(page, "\x1b[0m")
+#define GREEN(page)  colour(page, "\x1b[32m")
+#define PLAIN(page)  colour(page, "\x1b[0m")
 
 static void print_printable(const struct page *page, const char *bytes)
 {
@@ -99,7 +99,8 @@ static void print_quality(const struct page *page, const struct run_report *run)
 	for (size_t i = 0; i < run->quality.count; i++) {
 		const struct quality_line *line = &run->quality.lines[i];
 
-		fprintf(page->to, "  %s%s %s:%s ", YELLOW(page), line->id, line->title, PLAIN(page));
+		fprintf(page->to, "  %s%s %s:%s ", YELLOW(page), line->id, line->title,
+			PLAIN(page));
 		print_printable(page, line->text);
 		fputc('\n', page->to);
 	}
@@ -108,7 +109,7 @@ static void print_quality(const struct page *page, const struct run_report *run)
 static void print_bar(const struct page *page, double percent)
 {
 	int eighths = (int)(percent / 100 * BAR_WIDTH * 8 + 0.5);
-	static const char *const partial[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	static const char *const partial[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 
 	for (int i = 0; i < eighths / 8; i++)
 		fputs("█", page->to);
@@ -128,8 +129,9 @@ static void print_ledger(const struct page *page, const struct device_report *de
 {
 	double sum_ms = 0, sum_percent = 0;
 
-	fprintf(page->to, "\n  %sWhere %s goes%s (%zu of them, mean %.3f ms, median %.3f, MAD %.3f, "
-			  "p95 %.3f)\n",
+	fprintf(page->to,
+		"\n  %sWhere %s goes%s (%zu of them, mean %.3f ms, median %.3f, MAD %.3f, "
+		"p95 %.3f)\n",
 		BOLD(page), device->model->steps.source == STEPS_NONE ? "the run" : "a steady step",
 		PLAIN(page), device->model->devices[device->device].ledger.steady_count,
 		device->step_ms, device->steps_ms.median, device->steps_ms.mad,
@@ -154,26 +156,27 @@ static void print_counts(const struct page *page, const struct device_report *de
 	const struct memory_usage *memory = &device->model->devices[device->device].memory;
 	const char *per = device->model->steps.source == STEPS_NONE ? "per run" : "per step";
 
-	fprintf(page->to, "  %s%s: %.4g launches, %.4g kernels, %.4g copies (%.2f MiB to the GPU, %.2f "
-			  "MiB back), %.4g waits; peak memory %.1f MiB%s\n",
+	fprintf(page->to,
+		"  %s%s: %.4g launches, %.4g kernels, %.4g copies (%.2f MiB to the GPU, %.2f "
+		"MiB back), %.4g waits; peak memory %.1f MiB%s\n",
 		DIM(page), per, device->launches_per_step, device->kernels_per_step,
 		device->copies_per_step, device->h2d_bytes_per_step / 1048576,
 		device->d2h_bytes_per_step / 1048576, device->syncs_per_step,
 		(double)memory->peak_bytes / 1048576, PLAIN(page));
 }
 
-static void print_finding(const struct page *page, const struct device_report *device,
-			  size_t index)
+static void print_finding(const struct page *page, const struct device_report *device, size_t index)
 {
-	static const char *const words[] = { "info", "low", "medium", "high" };
+	static const char *const words[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
-	const char *tint = finding->severity == SEVERITY_HIGH     ? RED(page)
+	const char *tint = finding->severity == SEVERITY_HIGH	  ? RED(page)
 			   : finding->severity == SEVERITY_MEDIUM ? YELLOW(page)
 								  : "";
 	struct text text;
 
-	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f "
-			  "ms (%.1f to %.1f %%)\n",
+	fprintf(page->to,
+		"\n  %s%zu. %s %s%s [%s]  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f "
+		"ms (%.1f to %.1f %%)\n",
 		tint, index + 1, finding->id, finding->title, PLAIN(page), words[finding->severity],
 		finding->cost_ms, 100 * finding->cost_ms / device->step_ms, finding->gain_low_ms,
 		finding->gain_high_ms, 100 * finding->gain_low_ms / device->step_ms,
@@ -195,8 +198,9 @@ static void print_findings(const struct page *page, const struct device_report *
 	size_t silent = 0;
 
 	if (list->count)
-		fprintf(page->to, "\n  %sFindings%s, by what they can gain per %s; together up to %.2f to "
-				  "%.2f ms\n",
+		fprintf(page->to,
+			"\n  %sFindings%s, by what they can gain per %s; together up to %.2f to "
+			"%.2f ms\n",
 			BOLD(page), PLAIN(page),
 			device->model->steps.source == STEPS_NONE ? "run" : "step",
 			device->lower_gain_ms, device->combined_gain_ms);
@@ -244,7 +248,7 @@ static void print_device(const struct page *page, const struct device_report *de
 
 void report_text_print(const struct report_data *report, FILE *to, bool has_colour)
 {
-	struct page page = { to, has_colour };
+	struct page page = {to, has_colour};
 
 	if (report->is_simulated)
 		fprintf(to, "%s[simulated]%s ", YELLOW(&page), PLAIN(&page));

@@ -12,14 +12,26 @@
 #include "array_len.h"
 #include "kernel_name.h"
 #include "printable.h"
+#include "site_choice.h"
 
 /* Frames in these say how a library works, not where it was called. */
 static bool is_library_path(const char *path)
 {
 	static const char *const parts[] = {
-		"libcuda", "libcublas", "libnccl", "libcudnn", "libgputrace", "libtorch", "libc10",
-		"libpython", "libcusolver", "libcusparse", "libcufft", "libnvidia",
-		"site-packages/torch/", "dist-packages/torch/", "/libc.so", "libstdc++",
+		"libcuda",
+		"libcublas",
+		"libnccl",
+		"libcudnn",
+		"libgputrace",
+		"libtorch",
+		"libc10",
+		"libpython",
+		"libcusolver",
+		"libcusparse",
+		"libcufft",
+		"libnvidia",
+		"/libc.so",
+		"libstdc++",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -54,39 +66,32 @@ static void add_python(struct text *text, const char *name, uint32_t line)
 	text_add_printable(text, function);
 }
 
+static const char *python_name(void *context, uint64_t number)
+{
+	const struct model *model = context;
+
+	return model->source.name(model->source.context, NAME_PYTHON, number);
+}
+
 static bool add_python_frame(struct text *text, const struct model *model,
 			     const struct record_site *site)
 {
-	const char *fallback = NULL;
-	uint32_t fallback_line = 0;
+	bool is_user;
+	uint32_t index;
 
-	for (uint32_t i = 0; i < site->frame_count; i++) {
-		const struct site_frame *frame = &site->frames[i];
-		const char *name;
-
-		if (frame->type != FRAME_PYTHON)
-			continue;
-		name = model->source.name(model->source.context, NAME_PYTHON, frame->value);
-		if (!name)
-			continue;
-		if (!is_library_path(name)) {
-			add_python(text, name, frame->line);
-			return true;
-		}
-		if (!fallback) {
-			fallback = name;
-			fallback_line = frame->line;
-		}
-	}
-	if (fallback)
-		add_python(text, fallback, fallback_line);
-	return fallback != NULL;
+	if (!site_choice_python(site, python_name, (void *)(uintptr_t)model, &index, &is_user))
+		return false;
+	add_python(text, python_name((void *)(uintptr_t)model, site->frames[index].value),
+		   site->frames[index].line);
+	if (site_choice_is_waiting(site))
+		text_add(text, ", which waits for this thread");
+	return true;
 }
 
 static bool add_native_frame(struct text *text, struct symbols *symbols,
 			     const struct record_site *site)
 {
-	struct symbol best = { NULL, 0, NULL, NULL, 0 }, symbol;
+	struct symbol best = {NULL, 0, NULL, NULL, 0}, symbol;
 
 	for (uint32_t i = 0; symbols && i < site->frame_count; i++) {
 		if (site->frames[i].type != FRAME_NATIVE ||
@@ -138,9 +143,9 @@ static bool add_operator_frame(struct text *text, const struct model *model,
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
 			  const struct record_site *site)
 {
-	if (!site || (!add_python_frame(text, model, site) &&
-		      !add_operator_frame(text, model, site) &&
-		      !add_native_frame(text, symbols, site)))
+	if (!site ||
+	    (!add_python_frame(text, model, site) && !add_operator_frame(text, model, site) &&
+	     !add_native_frame(text, symbols, site)))
 		text_add(text, "unknown place");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One Dwfl per module file, opened when its first address comes. The address in the trace becomes an
- * offset in the file by the recorded mapping, and from there an address in the file's own terms by
- * its program headers: so neither the load address then nor the one now matters.
+ * One Dwfl per module file, opened when its first address comes. The address in the trace becomes
+ * an offset in the file by the recorded mapping, and from there an address in the file's own terms
+ * by its program headers: so neither the load address then nor the one now matters.
  */
 #include "symbols.h"
 
@@ -66,8 +66,7 @@ static struct module *module_of(struct symbols *symbols, uint64_t address)
 	for (size_t i = symbols->count; i-- > 0;) {
 		const struct record_library *library = symbols->modules[i].library;
 
-		if (address >= library->address &&
-		    address - library->address < library->size_bytes)
+		if (address >= library->address && address - library->address < library->size_bytes)
 			return &symbols->modules[i];
 	}
 	return NULL;
@@ -101,8 +100,8 @@ static void module_open(struct module *module)
 	if (!module->dwfl)
 		return;
 	dwfl_report_begin(module->dwfl);
-	module->dwfl_module = dwfl_report_offline(module->dwfl, module->library->path,
-						  module->library->path, -1);
+	module->dwfl_module =
+		dwfl_report_offline(module->dwfl, module->library->path, module->library->path, -1);
 	dwfl_report_end(module->dwfl, NULL, NULL);
 	if (module->dwfl_module && !has_same_build_id(module))
 		module->dwfl_module = NULL;

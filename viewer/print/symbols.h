@@ -16,10 +16,10 @@ struct symbols *symbols_new(const struct trace *trace);
 void symbols_free(struct symbols *symbols);
 
 struct symbol {
-	const char *module;    /* path of the mapped file, NULL unknown */
-	uint64_t offset;       /* in the file */
-	const char *function;  /* NULL unknown */
-	const char *file;      /* NULL unknown */
+	const char *module;   /* path of the mapped file, NULL unknown */
+	uint64_t offset;      /* in the file */
+	const char *function; /* NULL unknown */
+	const char *file;     /* NULL unknown */
 	int line;
 };
 /* The texts live as long as `symbols`. False: the address is in no mapped file. */

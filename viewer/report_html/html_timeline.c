@@ -35,12 +35,12 @@ struct timeline {
 const char *html_part_colour(enum ledger_part part)
 {
 	static const char *const colours[LEDGER_PART_COUNT] = {
-		[LEDGER_GEMM] = "#2e6fb7",        [LEDGER_CONV] = "#3b8ec2",
-		[LEDGER_ATTENTION] = "#5aa7a7",   [LEDGER_MEMORY_BOUND] = "#5b9e5b",
-		[LEDGER_OPTIMIZER] = "#8a9a3c",   [LEDGER_OTHER] = "#7d8aa5",
-		[LEDGER_COMM] = "#8e5bb5",        [LEDGER_COPY] = "#d0722b",
+		[LEDGER_GEMM] = "#2e6fb7",	    [LEDGER_CONV] = "#3b8ec2",
+		[LEDGER_ATTENTION] = "#5aa7a7",	    [LEDGER_MEMORY_BOUND] = "#5b9e5b",
+		[LEDGER_OPTIMIZER] = "#8a9a3c",	    [LEDGER_OTHER] = "#7d8aa5",
+		[LEDGER_COMM] = "#8e5bb5",	    [LEDGER_COPY] = "#d0722b",
 		[LEDGER_IDLE_GPU_WAIT] = "#b9bec9", [LEDGER_IDLE_SYNC] = "#c0392b",
-		[LEDGER_IDLE_ISSUE] = "#d98880",  [LEDGER_IDLE_HOST_AWAY] = "#a04000",
+		[LEDGER_IDLE_ISSUE] = "#d98880",    [LEDGER_IDLE_HOST_AWAY] = "#a04000",
 		[LEDGER_UNKNOWN] = "#909090",
 	};
 
@@ -66,7 +66,8 @@ static uint32_t lane_of(struct timeline *timeline, uint64_t key, const char *kin
 static uint32_t name_of(struct timeline *timeline, const char *name)
 {
 	bool is_new;
-	uint64_t *slot = map_slot(&timeline->name_index, map_hash_bytes(name, strlen(name)), &is_new);
+	uint64_t *slot =
+		map_slot(&timeline->name_index, map_hash_bytes(name, strlen(name)), &is_new);
 
 	if (is_new) {
 		if (timeline->name_count == timeline->name_capacity)
@@ -91,14 +92,13 @@ static void add_event(struct timeline *timeline, int64_t begin_ns, int64_t end_n
 		timeline->events = array_grow(timeline->events, &timeline->capacity,
 					      sizeof(*timeline->events));
 	timeline->events[timeline->count++] = (struct timeline_event){
-		begin_ns, end_ns, lane, (uint32_t)part, name_of(timeline, name)
-	};
+		begin_ns, end_ns, lane, (uint32_t)part, name_of(timeline, name)};
 }
 
 static const char *op_name(const struct model *model, const struct gpu_op *op)
 {
-	static const char *const directions[] = { "copy", "copy H2D", "copy D2H", "copy D2D",
-						  "copy H2H", "copy peer" };
+	static const char *const directions[] = {"copy",     "copy H2D", "copy D2H",
+						 "copy D2D", "copy H2H", "copy peer"};
 	const struct transfer *transfer;
 
 	if (op->type == GPU_OP_KERNEL)
@@ -231,7 +231,7 @@ static bool find_step(const struct device_report *report, struct step_window *wi
 
 bool html_timeline_add(struct text *text, const struct device_report *report)
 {
-	struct timeline timeline = { .model = report->model };
+	struct timeline timeline = {.model = report->model};
 
 	if (!report->has_ledger || !find_step(report, &timeline.window))
 		return false;

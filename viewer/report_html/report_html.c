@@ -16,15 +16,17 @@ static void add_ledger(struct text *page, const struct device_report *device)
 {
 	double at = 0, sum_ms = 0, sum_percent = 0;
 
-	text_add(page, "<svg viewBox=\"0 0 1000 34\" width=\"100%\" role=\"img\" aria-label=\"ledger\">");
+	text_add(page,
+		 "<svg viewBox=\"0 0 1000 34\" width=\"100%\" role=\"img\" aria-label=\"ledger\">");
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
 		double width = device->rows[part].percent * 10;
 
 		if (width <= 0)
 			continue;
-		text_addf(page,
-			  "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"34\" fill=\"%s\"><title>", at,
-			  width, html_part_colour(device->rows[part].part));
+		text_addf(
+			page,
+			"<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"34\" fill=\"%s\"><title>",
+			at, width, html_part_colour(device->rows[part].part));
 		text_add_html(page, ledger_part_label(device->rows[part].part));
 		text_addf(page, " %.1f %%</title></rect>", device->rows[part].percent);
 		at += width;
@@ -40,12 +42,14 @@ static void add_ledger(struct text *page, const struct device_report *device)
 		text_addf(page, "<tr><td><span class=\"swatch\" style=\"background:%s\"></span>",
 			  html_part_colour(row->part));
 		text_add_html(page, ledger_part_label(row->part));
-		text_addf(page, "</td><td class=\"number\">%.3f ms</td><td class=\"number\">%.1f %%"
-				"</td></tr>\n",
+		text_addf(page,
+			  "</td><td class=\"number\">%.3f ms</td><td class=\"number\">%.1f %%"
+			  "</td></tr>\n",
 			  row->ms, row->percent);
 	}
-	text_addf(page, "<tr class=\"total\"><td>total</td><td class=\"number\">%.3f ms</td>"
-			"<td class=\"number\">%.1f %%</td></tr>\n</table>\n",
+	text_addf(page,
+		  "<tr class=\"total\"><td>total</td><td class=\"number\">%.3f ms</td>"
+		  "<td class=\"number\">%.1f %%</td></tr>\n</table>\n",
 		  sum_ms, sum_percent);
 }
 
@@ -69,14 +73,15 @@ static void add_evidence(struct text *page, const struct finding *finding)
 
 static void add_finding(struct text *page, const struct device_report *device, size_t index)
 {
-	static const char *const severities[] = { "info", "low", "medium", "high" };
+	static const char *const severities[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
 
 	text_addf(page, "<div class=\"finding %s\"><h3>%zu. %s ", severities[finding->severity],
 		  index + 1, finding->id);
 	text_add_html(page, finding->title);
-	text_addf(page, "</h3><div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)"
-			"</div><div class=\"site\">",
+	text_addf(page,
+		  "</h3><div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)"
+		  "</div><div class=\"site\">",
 		  finding->cost_ms, 100 * finding->cost_ms / device->step_ms, finding->gain_low_ms,
 		  finding->gain_high_ms, 100 * finding->gain_low_ms / device->step_ms,
 		  100 * finding->gain_high_ms / device->step_ms);
@@ -115,7 +120,8 @@ static void add_timeline(struct text *page, const struct device_report *device, 
 	text_init(&data);
 	if (html_timeline_add(&data, device)) {
 		text_addf(page,
-			  "<h2>One step (of median length)</h2><p class=\"dim\">Wheel zooms, dragging "
+			  "<h2>One step (of median length)</h2><p class=\"dim\">Wheel zooms, "
+			  "dragging "
 			  "moves, a double click shows all.</p>\n"
 			  "<script type=\"application/json\" id=\"t%zu-%zu\">%s</script>\n"
 			  "<div class=\"timeline\" data-from=\"t%zu-%zu\"><canvas></canvas></div>"
@@ -136,14 +142,16 @@ static void add_device(struct text *page, const struct device_report *device, si
 			  ? " <span class=\"simulated\">simulated: every time is modelled</span>"
 			  : "");
 	if (device->has_ledger) {
-		text_addf(page, "<p>Mean of %zu steady steps: %.3f ms (median %.3f, MAD %.3f, p95 "
-				"%.3f)</p>\n",
+		text_addf(page,
+			  "<p>Mean of %zu steady steps: %.3f ms (median %.3f, MAD %.3f, p95 "
+			  "%.3f)</p>\n",
 			  of->ledger.steady_count, device->step_ms, device->steps_ms.median,
 			  device->steps_ms.mad, device->steps_ms.p95);
 		add_ledger(page, device);
 	}
 	text_addf(page,
-		  "<p class=\"dim\">%.4g launches, %.4g copies (%.2f MiB to the GPU, %.2f MiB back), %.4g "
+		  "<p class=\"dim\">%.4g launches, %.4g copies (%.2f MiB to the GPU, %.2f MiB "
+		  "back), %.4g "
 		  "waits per step; peak memory %.1f MiB</p>\n",
 		  device->launches_per_step, device->copies_per_step,
 		  device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
@@ -199,11 +207,12 @@ int report_html_write(const struct report_data *report, const char *path)
 	int rc = 0;
 
 	text_init(&page);
-	text_add(&page, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-			"<meta name=\"viewport\" content=\"width=device-width\">"
-			"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-			"style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-			"<title>gputrace report</title>\n<style>\n");
+	text_add(&page,
+		 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+		 "<meta name=\"viewport\" content=\"width=device-width\">"
+		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		 "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
+		 "<title>gputrace report</title>\n<style>\n");
 	text_add(&page, html_style);
 	text_add(&page, "</style></head><body>\n");
 	text_addf(&page, "<p class=\"verdict%s\">", has_findings(report) ? "" : " clean");

@@ -7,7 +7,7 @@
 #include "sync_gain.h"
 
 #define CHARGED_PERCENT 1.0
-#define SMALL_BYTES (64u * 1024)
+#define SMALL_BYTES	(64u * 1024)
 
 /* The transfer that a charge stands for, NULL if it is none of this rule's. */
 static const struct transfer *charged_copy(const struct model *model,
@@ -52,8 +52,8 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 {
 	struct finding *finding = rule_raise(context, charge->call);
 	double per_step = (double)charge->gaps / context->steady_steps;
-	const char *api = model_api_name(context->model,
-					 model_call_root(context->model, charge->call));
+	const char *api =
+		model_api_name(context->model, model_call_root(context->model, charge->call));
 
 	finding->cost_ms = idle_ms;
 	finding->per_step = per_step;
@@ -63,9 +63,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_number(finding, "idle_ms_per_step", idle_ms);
 	finding_number(finding, "waits_per_step", per_step);
 	finding_number(finding, "copy_bytes", (double)transfer->size_bytes);
-	finding_text(finding, "direction", transfer->direction == COPY_D2H   ? "D2H"
-					   : transfer->direction == COPY_H2D ? "H2D"
-									     : "other");
+	finding_text(finding, "direction",
+		     transfer->direction == COPY_D2H   ? "D2H"
+		     : transfer->direction == COPY_H2D ? "H2D"
+						       : "other");
 	finding_text(finding, "call", api);
 	if (charge->is_readback) {
 		finding_summary(finding,
@@ -74,18 +75,20 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 				idle_ms, context->unit, rule_percent(context, idle_ms),
 				(unsigned long long)transfer->size_bytes, api, per_step,
 				context->unit);
-		finding_fix(finding, "Keep the value on the GPU and read it every N steps, or one step "
-				     "late from a pinned buffer with an event (.item(), .cpu(), "
-				     "nonzero() and print of a tensor all wait).");
+		finding_fix(finding,
+			    "Keep the value on the GPU and read it every N steps, or one step "
+			    "late from a pinned buffer with an event (.item(), .cpu(), "
+			    "nonzero() and print of a tensor all wait).");
 	} else {
-		finding_summary(finding,
-				"The GPU is idle for %.2f ms of each %s (%.1f %%) after blocking copies of "
-				"%llu bytes (%s, %.4g per %s).",
-				idle_ms, context->unit, rule_percent(context, idle_ms),
-				(unsigned long long)transfer->size_bytes, api, per_step,
-				context->unit);
-		finding_fix(finding, "Use cudaMemcpyAsync with pinned memory and wait only where the "
-				     "data is used.");
+		finding_summary(
+			finding,
+			"The GPU is idle for %.2f ms of each %s (%.1f %%) after blocking copies of "
+			"%llu bytes (%s, %.4g per %s).",
+			idle_ms, context->unit, rule_percent(context, idle_ms),
+			(unsigned long long)transfer->size_bytes, api, per_step, context->unit);
+		finding_fix(finding,
+			    "Use cudaMemcpyAsync with pinned memory and wait only where the "
+			    "data is used.");
 	}
 	rule_settle(context, finding);
 }
@@ -107,25 +110,32 @@ static void run(struct rule_context *context)
 			raise(context, charge, transfer, idle_ms);
 	}
 	if (most < CHARGED_PERCENT)
-		rule_silent(context, "waiting for copies leaves the GPU idle for %.1f %% of the step "
-			    "at most (raised from %.0f %%)", most, CHARGED_PERCENT);
+		rule_silent(context,
+			    "waiting for copies leaves the GPU idle for %.1f %% of the step "
+			    "at most (raised from %.0f %%)",
+			    most, CHARGED_PERCENT);
 }
 
 const struct rule rule_blocking_copy = {
 	.name = "blocking_copy",
 	.id = "GT103",
 	.title = "synchronous copy on the critical path",
-	.page =
-"Raised when the GPU idles for at least 1 % of the mean steady step because the launching\n"
-"thread was waiting for a copy when the queue ran dry: a device-to-host copy of at most 64 KiB\n"
-"followed by a wait (.item(), nonzero, .cpu()), or a blocking copy. Grouped by call site.\n"
-"\n"
-"Cost: the idle time from the moment the queue drained to the next operation of that thread\n"
-"(ledger part \"drained by synchronisation\").\n"
-"Gain: up to that time, but a step never becomes shorter than the host's own work in it; half\n"
-"of it where another wait follows.\n"
-"\n"
-"Silent: copies outside the step loop; blocking uploads of at most 64 KiB, which return early.\n"
-"Wrong when: the host must know the value to decide what to launch.\n",
+	.page = "Raised when the GPU idles for at least 1 % of the mean steady step because the "
+		"launching\n"
+		"thread was waiting for a copy when the queue ran dry: a device-to-host copy of at "
+		"most 64 KiB\n"
+		"followed by a wait (.item(), nonzero, .cpu()), or a blocking copy. Grouped by "
+		"call site.\n"
+		"\n"
+		"Cost: the idle time from the moment the queue drained to the next operation of "
+		"that thread\n"
+		"(ledger part \"drained by synchronisation\").\n"
+		"Gain: up to that time, but a step never becomes shorter than the host's own work "
+		"in it; half\n"
+		"of it where another wait follows.\n"
+		"\n"
+		"Silent: copies outside the step loop; blocking uploads of at most 64 KiB, which "
+		"return early.\n"
+		"Wrong when: the host must know the value to decide what to launch.\n",
 	.run = run,
 };

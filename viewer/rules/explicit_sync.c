@@ -11,8 +11,8 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 {
 	struct finding *finding = rule_raise(context, charge->call);
 	double per_step = (double)charge->gaps / context->steady_steps;
-	const char *api = model_api_name(context->model,
-					 model_call_root(context->model, charge->call));
+	const char *api =
+		model_api_name(context->model, model_call_root(context->model, charge->call));
 
 	finding->cost_ms = idle_ms;
 	finding->per_step = per_step;
@@ -20,13 +20,15 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_number(finding, "idle_ms_per_step", idle_ms);
 	finding_number(finding, "waits_per_step", per_step);
 	finding_text(finding, "call", api);
-	finding_summary(finding,
-			"%s drains the queue %.4g times per %s; the GPU then idles for %.2f ms of each %s "
-			"(%.1f %%) until the thread has launched again.",
-			api, per_step, context->unit, idle_ms, context->unit,
-			rule_percent(context, idle_ms));
-	finding_fix(finding, "Remove the synchronisation; where a result is needed, wait for an event "
-			     "of just that work, and time with events instead of waits.");
+	finding_summary(
+		finding,
+		"%s drains the queue %.4g times per %s; the GPU then idles for %.2f ms of each %s "
+		"(%.1f %%) until the thread has launched again.",
+		api, per_step, context->unit, idle_ms, context->unit,
+		rule_percent(context, idle_ms));
+	finding_fix(finding,
+		    "Remove the synchronisation; where a result is needed, wait for an event "
+		    "of just that work, and time with events instead of waits.");
 	rule_settle(context, finding);
 }
 
@@ -39,7 +41,8 @@ static void run(struct rule_context *context)
 		double idle_ms = (double)charge->idle_ns / 1e6 / context->steady_steps;
 		double percent = rule_percent(context, idle_ms);
 
-		if (charge->part != LEDGER_IDLE_SYNC || !charge->is_sync_call || charge->is_readback)
+		if (charge->part != LEDGER_IDLE_SYNC || !charge->is_sync_call ||
+		    charge->is_readback)
 			continue;
 		if (percent > most)
 			most = percent;
@@ -47,22 +50,27 @@ static void run(struct rule_context *context)
 			raise(context, charge, idle_ms);
 	}
 	if (most < CHARGED_PERCENT)
-		rule_silent(context, "explicit waits leave the GPU idle for %.1f %% of the step at most "
-			    "(raised from %.0f %%)", most, CHARGED_PERCENT);
+		rule_silent(context,
+			    "explicit waits leave the GPU idle for %.1f %% of the step at most "
+			    "(raised from %.0f %%)",
+			    most, CHARGED_PERCENT);
 }
 
 const struct rule rule_explicit_sync = {
 	.name = "explicit_sync",
 	.id = "GT503",
 	.title = "explicit synchronisation in the loop",
-	.page =
-"Raised when the GPU idles for at least 2 % of the mean steady step after an explicit\n"
-"DeviceSynchronize, StreamSynchronize or EventSynchronize of one call site: the launching\n"
-"thread was inside it when the queue ran dry.\n"
-"\n"
-"A wait right after a small device-to-host copy belongs to the copy (GT103), not here.\n"
-"Gain: as for GT103.\n"
-"Silent: waits that end while work is still queued, and waits of other threads.\n"
-"Wrong when: the program waits on purpose, as a benchmark does between its repetitions.\n",
+	.page = "Raised when the GPU idles for at least 2 % of the mean steady step after an "
+		"explicit\n"
+		"DeviceSynchronize, StreamSynchronize or EventSynchronize of one call site: the "
+		"launching\n"
+		"thread was inside it when the queue ran dry.\n"
+		"\n"
+		"A wait right after a small device-to-host copy belongs to the copy (GT103), not "
+		"here.\n"
+		"Gain: as for GT103.\n"
+		"Silent: waits that end while work is still queued, and waits of other threads.\n"
+		"Wrong when: the program waits on purpose, as a benchmark does between its "
+		"repetitions.\n",
 	.run = run,
 };

@@ -17,21 +17,21 @@ enum severity { SEVERITY_INFO = 0, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH 
 struct evidence {
 	const char *key; /* a literal */
 	double value;
-	char *text;      /* instead of a value; owned */
+	char *text; /* instead of a value; owned */
 };
 
 struct finding {
-	const char *id;        /* "GT101" */
-	const char *rule;      /* "pcie_bound" */
+	const char *id;	  /* "GT101" */
+	const char *rule; /* "pcie_bound" */
 	const char *title;
 	enum severity severity;
-	double cost_ms;        /* per step, that the finding is about */
+	double cost_ms;			  /* per step, that the finding is about */
 	double gain_low_ms, gain_high_ms; /* per step, "up to"; both 0: not estimated */
-	uint32_t draws_from;   /* bit per enum ledger_part that the gain comes out of */
-	double per_step;       /* how often per step, 0 not counted */
-	uint32_t call;         /* a call that it points at, MODEL_NONE none */
-	char *summary;         /* one or two sentences with the numbers; owned */
-	char *fix;             /* one sentence; owned */
+	uint32_t draws_from;		  /* bit per enum ledger_part that the gain comes out of */
+	double per_step;		  /* how often per step, 0 not counted */
+	uint32_t call;			  /* a call that it points at, MODEL_NONE none */
+	char *summary;			  /* one or two sentences with the numbers; owned */
+	char *fix;			  /* one sentence; owned */
 	struct evidence *evidence;
 	size_t evidence_count, evidence_capacity;
 };

@@ -5,7 +5,7 @@
 #include "gemm_alignment.h"
 
 #define NEEDED_BYTES 16
-#define BEST_BYTES 128
+#define BEST_BYTES   128
 
 uint32_t gemm_element_bytes(uint8_t element_type)
 {
@@ -33,9 +33,9 @@ uint32_t gemm_element_bytes(uint8_t element_type)
 
 const char *gemm_type_name(uint8_t element_type)
 {
-	static const char *const names[] = { "unknown", "fp64",     "fp32",     "tf32", "fp16",
-					     "bf16",    "fp8-e4m3", "fp8-e5m2", "int8", "int32",
-					     "complex64", "complex128", "fp4" };
+	static const char *const names[] = {"unknown",	 "fp64",       "fp32",	   "tf32", "fp16",
+					    "bf16",	 "fp8-e4m3",   "fp8-e5m2", "int8", "int32",
+					    "complex64", "complex128", "fp4"};
 
 	return element_type < sizeof(names) / sizeof(names[0]) ? names[element_type] : names[0];
 }
@@ -82,18 +82,18 @@ static void consider(struct gemm_alignment *worst, enum gemm_fault fault, char o
 	worst->extent = extent;
 	worst->element_bytes = element_bytes;
 	worst->aligned_bytes = aligned;
-	worst->padded_least = (extent * element_bytes / NEEDED_BYTES + 1) * NEEDED_BYTES /
-			      element_bytes;
+	worst->padded_least =
+		(extent * element_bytes / NEEDED_BYTES + 1) * NEEDED_BYTES / element_bytes;
 	worst->padded_best = (extent * element_bytes / BEST_BYTES + 1) * BEST_BYTES / element_bytes;
 }
 
 struct gemm_alignment gemm_alignment_of(const struct gemm_shape *shape)
 {
-	struct gemm_alignment worst = { .fault = GEMM_ALIGNED };
+	struct gemm_alignment worst = {.fault = GEMM_ALIGNED};
 	uint32_t a = gemm_element_bytes(shape->type_a), b = gemm_element_bytes(shape->type_b);
 	uint32_t c = gemm_element_bytes(shape->type_c);
 	bool a_is_plain = shape->op_a == 'N', b_is_plain = shape->op_b == 'N';
-	const uint8_t pointers[] = { shape->align_a, shape->align_b, shape->align_c };
+	const uint8_t pointers[] = {shape->align_a, shape->align_b, shape->align_c};
 
 	if (!uses_tensor_cores(shape)) {
 		worst.fault = GEMM_NOT_TENSOR;

@@ -21,7 +21,8 @@ static void run(struct rule_context *context)
 	struct finding *finding;
 
 	if (percent < ISSUE_PERCENT) {
-		rule_silent(context, "waiting for launches is %.1f %% of the step (raised from %.0f %%)",
+		rule_silent(context,
+			    "waiting for launches is %.1f %% of the step (raised from %.0f %%)",
 			    percent, ISSUE_PERCENT);
 		return;
 	}
@@ -30,8 +31,10 @@ static void run(struct rule_context *context)
 		return;
 	}
 	if (host->median_launch_interval_ns <= host->median_kernel_ns) {
-		rule_silent(context, "the median kernel (%.1f us) is longer than the median launch "
-			    "interval (%.1f us)", kernel_us, interval_us);
+		rule_silent(context,
+			    "the median kernel (%.1f us) is longer than the median launch "
+			    "interval (%.1f us)",
+			    kernel_us, interval_us);
 		return;
 	}
 	for (size_t i = 0; i < context->ledger->charge_count && call == MODEL_NONE; i++) {
@@ -49,13 +52,14 @@ static void run(struct rule_context *context)
 	finding_number(finding, "median_kernel_us", kernel_us);
 	finding_number(finding, "median_queue_delay_us", (double)host->median_queue_ns / 1e3);
 	finding_number(finding, "idle_ms_per_step", issue_ms);
-	finding_summary(finding,
-			"%.0f kernels per %s, median %.1f us long, are launched every %.1f us: the GPU "
-			"waits for launches %.2f ms of each %s (%.1f %%).",
-			kernels, context->unit, kernel_us, interval_us, issue_ms, context->unit,
-			percent);
-	finding_fix(finding, "Capture the step in a CUDA graph (torch.cuda.graph, torch.compile "
-			     "mode=\"reduce-overhead\"), fuse small kernels, or use a larger batch.");
+	finding_summary(
+		finding,
+		"%.0f kernels per %s, median %.1f us long, are launched every %.1f us: the GPU "
+		"waits for launches %.2f ms of each %s (%.1f %%).",
+		kernels, context->unit, kernel_us, interval_us, issue_ms, context->unit, percent);
+	finding_fix(finding,
+		    "Capture the step in a CUDA graph (torch.cuda.graph, torch.compile "
+		    "mode=\"reduce-overhead\"), fuse small kernels, or use a larger batch.");
 	rule_settle(context, finding);
 }
 
@@ -63,15 +67,18 @@ const struct rule rule_launch_bound = {
 	.name = "launch_bound",
 	.id = "GT501",
 	.title = "launch bound",
-	.page =
-"Raised when the ledger part \"launches too slow\" is at least 10 % of the mean steady step and\n"
-"the median time from one launch to the next is longer than the median kernel.\n"
-"\n"
-"A gap is issue-bound when the launching thread was inside CUDA calls, or when the gap is\n"
-"shorter than 1 ms or 20 median launch intervals, and no wait had drained the queue.\n"
-"\n"
-"Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
-"Silent: long kernels; gaps that a wait or the host's absence explains.\n"
-"Wrong when: shapes change every step, so that a graph cannot be reused.\n",
+	.page = "Raised when the ledger part \"launches too slow\" is at least 10 % of the mean "
+		"steady step and\n"
+		"the median time from one launch to the next is longer than the median kernel.\n"
+		"\n"
+		"A gap is issue-bound when the launching thread was inside CUDA calls, or when the "
+		"gap is\n"
+		"shorter than 1 ms or 20 median launch intervals, and no wait had drained the "
+		"queue.\n"
+		"\n"
+		"Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 "
+		"us per node).\n"
+		"Silent: long kernels; gaps that a wait or the host's absence explains.\n"
+		"Wrong when: shapes change every step, so that a graph cannot be reused.\n",
 	.run = run,
 };

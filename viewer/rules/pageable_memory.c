@@ -53,24 +53,25 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 	finding_number(finding, "pageable_gbs", rate);
 	finding_number(finding, "pinned_gbs", pinned);
 	finding_text(finding, "pinned_rate_from", is_seen ? "this run" : "table");
-	finding_summary(finding,
-			"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; pinned "
-			"memory reaches %.1f GB/s %s. The call returns only when the staging is done.",
-			mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step, rate,
-			pinned, is_seen ? "in this run" : "on this link");
-	finding_fix(finding, is_upload
-				     ? "Allocate the host buffer once with cudaHostAlloc or "
-				       "pin_memory=True in the DataLoader and reuse it; pinning it in "
-				       "the loop costs more than it gains."
-				     : "Copy into a buffer that was pinned once (cudaHostAlloc, "
-				       "torch.empty(..., pin_memory=True)).");
+	finding_summary(
+		finding,
+		"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; pinned "
+		"memory reaches %.1f GB/s %s. The call returns only when the staging is done.",
+		mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step, rate,
+		pinned, is_seen ? "in this run" : "on this link");
+	finding_fix(finding,
+		    is_upload ? "Allocate the host buffer once with cudaHostAlloc or "
+				"pin_memory=True in the DataLoader and reuse it; pinning it in "
+				"the loop costs more than it gains."
+			      : "Copy into a buffer that was pinned once (cudaHostAlloc, "
+				"torch.empty(..., pin_memory=True)).");
 	rule_settle(context, finding);
 }
 
 static void run(struct rule_context *context)
 {
 	size_t raised = 0, seen = 0, unknown = 0;
-	double lanes_busy[COPY_LANE_COUNT] = { 0 };
+	double lanes_busy[COPY_LANE_COUNT] = {0};
 
 	for (size_t i = 0; i < COPY_LANE_COUNT; i++)
 		lanes_busy[i] = (double)context->copies.lanes[i].busy_ns;
@@ -100,8 +101,10 @@ static void run(struct rule_context *context)
 		raised++;
 	}
 	if (!raised && unknown)
-		rule_not_judged(context, "copies of %zu sites use pageable memory, but neither a pinned "
-				"copy nor the link was recorded to compare with", unknown);
+		rule_not_judged(context,
+				"copies of %zu sites use pageable memory, but neither a pinned "
+				"copy nor the link was recorded to compare with",
+				unknown);
 	else if (!raised)
 		rule_silent(context, seen ? "faster copies would gain less than 0.5 %% of the step"
 					  : "no asynchronous copy of 64 KiB or more uses pageable "
@@ -112,19 +115,24 @@ const struct rule rule_pageable_memory = {
 	.name = "pageable_memory",
 	.id = "GT102",
 	.title = "pageable host memory",
-	.page =
-"Raised when asynchronous copies of at least 64 KiB have a pageable host side and pinned\n"
-"memory would gain at least 0.5 % of the mean steady step.\n"
-"\n"
-"Pageable copies go through a staging buffer of the driver: 3 to 12 GB/s whatever the link,\n"
-"and the calling thread waits although the call is called asynchronous.\n"
-"\n"
-"Gain: from the same copies at the pinned rate (the best of this run, else what the recorded\n"
-"link attains), up to all of their exposed time and the idle time charged to their calls,\n"
-"because a pinned copy can run beside compute.\n"
-"\n"
-"Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the run and\n"
-"the link unknown.\n"
-"Wrong when: the buffer is new in every step. Pinning is slow itself (milliseconds); pin once.\n",
+	.page = "Raised when asynchronous copies of at least 64 KiB have a pageable host side and "
+		"pinned\n"
+		"memory would gain at least 0.5 % of the mean steady step.\n"
+		"\n"
+		"Pageable copies go through a staging buffer of the driver: 3 to 12 GB/s whatever "
+		"the link,\n"
+		"and the calling thread waits although the call is called asynchronous.\n"
+		"\n"
+		"Gain: from the same copies at the pinned rate (the best of this run, else what "
+		"the recorded\n"
+		"link attains), up to all of their exposed time and the idle time charged to their "
+		"calls,\n"
+		"because a pinned copy can run beside compute.\n"
+		"\n"
+		"Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the "
+		"run and\n"
+		"the link unknown.\n"
+		"Wrong when: the buffer is new in every step. Pinning is slow itself "
+		"(milliseconds); pin once.\n",
 	.run = run,
 };

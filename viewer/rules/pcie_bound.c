@@ -14,10 +14,10 @@ struct direction {
 };
 
 static const struct direction directions[] = {
-	{ "H2D", "h2d_bytes_per_step", "h2d_achieved_gbs", COPY_LANE_H2D_PAGEABLE,
-	  COPY_LANE_H2D_OTHER },
-	{ "D2H", "d2h_bytes_per_step", "d2h_achieved_gbs", COPY_LANE_D2H_PAGEABLE,
-	  COPY_LANE_D2H_OTHER },
+	{"H2D", "h2d_bytes_per_step", "h2d_achieved_gbs", COPY_LANE_H2D_PAGEABLE,
+	 COPY_LANE_H2D_OTHER},
+	{"D2H", "d2h_bytes_per_step", "d2h_achieved_gbs", COPY_LANE_D2H_PAGEABLE,
+	 COPY_LANE_D2H_OTHER},
 };
 
 static double best_rate(const struct rule_context *context, const struct direction *direction)
@@ -41,15 +41,15 @@ static void describe(const struct rule_context *context, struct finding *finding
 		if (mib[i] * 50 < mib[1 - i] || mib[i] <= 0)
 			continue;
 		length += (size_t)snprintf(flows + length, sizeof(flows) - length,
-					   "%s%.1f MiB %s at %.1f GB/s", length ? " and " : "", mib[i],
-					   i ? "back" : "to the GPU", rates[i]);
+					   "%s%.1f MiB %s at %.1f GB/s", length ? " and " : "",
+					   mib[i], i ? "back" : "to the GPU", rates[i]);
 	}
 	if (context->link.raw_gbs > 0)
 		snprintf(link, sizeof(link), "PCIe gen %u x%u attains %.1f GB/s with pinned memory",
 			 record->link_gen, record->link_width, context->link.attainable_gbs);
 	finding_summary(finding,
-			"%.2f ms of each %s (%.1f %%) is copying that nothing hides: %s; %s.", exposed_ms,
-			context->unit, rule_percent(context, exposed_ms), flows, link);
+			"%.2f ms of each %s (%.1f %%) is copying that nothing hides: %s; %s.",
+			exposed_ms, context->unit, rule_percent(context, exposed_ms), flows, link);
 }
 
 static void run(struct rule_context *context)
@@ -109,18 +109,23 @@ const struct rule rule_pcie_bound = {
 	.name = "pcie_bound",
 	.id = "GT101",
 	.title = "PCIe-bound transfers",
-	.page =
-"Raised when copies between host and GPU that are not hidden behind compute or\n"
-"communication take at least 5 % of the mean steady step (ledger part \"exposed copies\").\n"
-"\n"
-"Evidence: bytes per step and achieved rate by direction, and what the recorded PCIe link\n"
-"attains with large pinned copies (published measurements, 80 to 88 % of the raw rate; not a\n"
-"ceiling). Copies below 1 MiB never count as a best rate.\n"
-"\n"
-"Gain: from \"every copy at the best rate seen in this run\" up to \"hidden completely behind\n"
-"the compute of the same step\", never more than the exposed part.\n"
-"\n"
-"Silent: copies hidden under compute, however large; 126 MB in a step of one second.\n"
-"Wrong when: the copies cannot be moved ahead because their content depends on the step.\n",
+	.page = "Raised when copies between host and GPU that are not hidden behind compute or\n"
+		"communication take at least 5 % of the mean steady step (ledger part \"exposed "
+		"copies\").\n"
+		"\n"
+		"Evidence: bytes per step and achieved rate by direction, and what the recorded "
+		"PCIe link\n"
+		"attains with large pinned copies (published measurements, 80 to 88 % of the raw "
+		"rate; not a\n"
+		"ceiling). Copies below 1 MiB never count as a best rate.\n"
+		"\n"
+		"Gain: from \"every copy at the best rate seen in this run\" up to \"hidden "
+		"completely behind\n"
+		"the compute of the same step\", never more than the exposed part.\n"
+		"\n"
+		"Silent: copies hidden under compute, however large; 126 MB in a step of one "
+		"second.\n"
+		"Wrong when: the copies cannot be moved ahead because their content depends on the "
+		"step.\n",
 	.run = run,
 };

@@ -18,25 +18,32 @@ struct quality_kind {
 };
 
 static const struct quality_kind kinds[] = {
-	{ "GT901", "events lost",
-	  "Records were dropped: a ring was full, a thread had no ring, CUPTI dropped its own, or the\n"
-	  "disk was full. Every dropped record is counted by kind. Counts per step and sums of time\n"
-	  "are too low by up to that many events.\n"
-	  "Cure: larger rings (GPUTRACE_RING_MAX_KIB), or GPUTRACE_ON_FULL=wait.\n" },
-	{ "GT902", "GPU times absent",
-	  "The file has no times of GPU work: CUPTI was not found, another tool holds it, or enabling\n"
-	  "it failed; the reason is printed. The ledger and every rule that rests on it are not judged;\n"
-	  "what the host called is complete.\n" },
-	{ "GT903", "zero or impossible timestamps",
-	  "CUPTI delivered records without times or with an end before their begin. They are counted\n"
-	  "and left out.\n" },
-	{ "GT904", "trace cut short",
-	  "The file ends without its end mark, or parts of it are damaged. What is before is complete:\n"
-	  "host calls up to the first time printed, GPU times up to the second.\n" },
-	{ "GT907", "GPU work without a launch in the file",
-	  "Operations whose launching call was not recorded: launched before recording began, by a\n"
-	  "thread without a ring, or their call was lost. They count in the ledger; the idle time before\n"
-	  "them is \"unknown\".\n" },
+	{"GT901", "events lost",
+	 "Records were dropped: a ring was full, a thread had no ring, CUPTI dropped its own, or "
+	 "the\n"
+	 "disk was full. Every dropped record is counted by kind. Counts per step and sums of "
+	 "time\n"
+	 "are too low by up to that many events.\n"
+	 "Cure: larger rings (GPUTRACE_RING_MAX_KIB), or GPUTRACE_ON_FULL=wait.\n"},
+	{"GT902", "GPU times absent",
+	 "The file has no times of GPU work: CUPTI was not found, another tool holds it, or "
+	 "enabling\n"
+	 "it failed; the reason is printed. The ledger and every rule that rests on it are not "
+	 "judged;\n"
+	 "what the host called is complete.\n"},
+	{"GT903", "zero or impossible timestamps",
+	 "CUPTI delivered records without times or with an end before their begin. They are "
+	 "counted\n"
+	 "and left out.\n"},
+	{"GT904", "trace cut short",
+	 "The file ends without its end mark, or parts of it are damaged. What is before is "
+	 "complete:\n"
+	 "host calls up to the first time printed, GPU times up to the second.\n"},
+	{"GT907", "GPU work without a launch in the file",
+	 "Operations whose launching call was not recorded: launched before recording began, by a\n"
+	 "thread without a ring, or their call was lost. They count in the ledger; the idle time "
+	 "before\n"
+	 "them is \"unknown\".\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -65,11 +72,10 @@ static void add_line(struct quality *quality, const char *id, const char *value_
 		     char *text)
 {
 	if (quality->count == quality->capacity)
-		quality->lines = array_grow(quality->lines, &quality->capacity,
-					    sizeof(*quality->lines));
-	quality->lines[quality->count++] = (struct quality_line){
-		kind_of(id)->id, kind_of(id)->title, text, value, value_key
-	};
+		quality->lines =
+			array_grow(quality->lines, &quality->capacity, sizeof(*quality->lines));
+	quality->lines[quality->count++] =
+		(struct quality_line){kind_of(id)->id, kind_of(id)->title, text, value, value_key};
 }
 
 struct loss_sums {
@@ -85,9 +91,9 @@ static int sum_losses(void *context, const struct trace_batch *batch)
 			(const void *)((const char *)batch->rows + (size_t)i * batch->row_bytes);
 		uint64_t *const by_reason[] = {
 			[LOSS_RING_FULL] = &sums->ring_full, [LOSS_NO_RING] = &sums->no_ring,
-			[LOSS_CUPTI] = &sums->cupti,         [LOSS_ZERO_TIME] = &sums->zero_times,
+			[LOSS_CUPTI] = &sums->cupti,	     [LOSS_ZERO_TIME] = &sums->zero_times,
 			[LOSS_BAD_TIME] = &sums->bad_times,  [LOSS_DAMAGED] = &sums->damaged,
-			[LOSS_WRITE] = &sums->write,         [LOSS_IMPORT] = &sums->import,
+			[LOSS_WRITE] = &sums->write,	     [LOSS_IMPORT] = &sums->import,
 		};
 
 		if (loss->reason < ARRAY_LEN(by_reason) && by_reason[loss->reason])
@@ -99,17 +105,17 @@ static int sum_losses(void *context, const struct trace_batch *batch)
 static void check_losses(const struct model *model, struct quality *quality)
 {
 	const struct trace_health *health = model->source.health;
-	struct loss_sums sums = { 0 };
+	struct loss_sums sums = {0};
 	uint64_t bad_times, lost = health->lost_total;
 	struct text text;
 
 	/* Sources without loss records simply have none. */
-	model->source.read(model->source.context, 1ull << RECORD_KIND_loss, sum_losses, &sums, NULL);
+	model->source.read(model->source.context, 1ull << RECORD_KIND_loss, sum_losses, &sums,
+			   NULL);
 	bad_times = sums.zero_times + sums.bad_times;
 	if (lost > bad_times) {
 		text_init(&text);
-		text_addf(&text, "%llu events were lost",
-			  (unsigned long long)(lost - bad_times));
+		text_addf(&text, "%llu events were lost", (unsigned long long)(lost - bad_times));
 		if (sums.ring_full)
 			text_addf(&text, ", %llu because a ring was full",
 				  (unsigned long long)sums.ring_full);
@@ -132,10 +138,11 @@ static void check_losses(const struct model *model, struct quality *quality)
 	}
 	if (bad_times)
 		add_line(quality, "GT903", "bad_timestamps", (double)bad_times,
-			 text_format("%llu GPU records had no times and %llu impossible ones; they are "
-				     "left out.",
-				     (unsigned long long)sums.zero_times,
-				     (unsigned long long)sums.bad_times));
+			 text_format(
+				 "%llu GPU records had no times and %llu impossible ones; they are "
+				 "left out.",
+				 (unsigned long long)sums.zero_times,
+				 (unsigned long long)sums.bad_times));
 }
 
 static void check_ending(const struct model *model, struct quality *quality)
@@ -143,15 +150,16 @@ static void check_ending(const struct model *model, struct quality *quality)
 	const struct trace_health *health = model->source.health;
 	struct text text;
 
-	if (health->session_end && health->session_end != SESSION_KILLED && !health->damaged_bytes &&
-	    !health->damaged_chunks)
+	if (health->session_end && health->session_end != SESSION_KILLED &&
+	    !health->damaged_bytes && !health->damaged_chunks)
 		return;
 	text_init(&text);
 	if (health->session_end == SESSION_KILLED)
 		text_add(&text, "The process was killed.");
 	else if (!health->session_end)
-		text_add(&text, "The file has no end: process and collector died together, or the job "
-				"is still running.");
+		text_add(&text,
+			 "The file has no end: process and collector died together, or the job "
+			 "is still running.");
 	else
 		text_add(&text, "The file is damaged.");
 	text_addf(&text, " Host calls are complete up to %.3f s",
@@ -173,22 +181,24 @@ void quality_check(const struct model *model, struct quality *quality)
 	memset(quality, 0, sizeof(*quality));
 	check_losses(model, quality);
 	if (!model->has_gpu_times) {
-		const char *reason = model->source.info(model->source.context,
-							QUALITY_GPU_REASON_KEY);
+		const char *reason =
+			model->source.info(model->source.context, QUALITY_GPU_REASON_KEY);
 
-		add_line(quality, "GT902", "gpu_operations", 0,
-			 text_format("There are no GPU times in this file%s%s; the ledger cannot be "
-				     "made.",
-				     reason ? ": " : "", reason ? reason : ""));
+		add_line(
+			quality, "GT902", "gpu_operations", 0,
+			text_format("There are no GPU times in this file%s%s; the ledger cannot be "
+				    "made.",
+				    reason ? ": " : "", reason ? reason : ""));
 	}
 	check_ending(model, quality);
 	for (size_t i = 0; i < model->device_count; i++)
 		unlinked += model->devices[i].unlinked_ops;
 	if (unlinked)
 		add_line(quality, "GT907", "unlinked_operations", (double)unlinked,
-			 text_format("%llu of %zu GPU operations have no launch in the file; idle time "
-				     "before them is \"unknown\".",
-				     (unsigned long long)unlinked, model->op_count));
+			 text_format(
+				 "%llu of %zu GPU operations have no launch in the file; idle time "
+				 "before them is \"unknown\".",
+				 (unsigned long long)unlinked, model->op_count));
 }
 
 void quality_free(struct quality *quality)

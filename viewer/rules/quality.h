@@ -9,10 +9,10 @@
 #include "model.h"
 
 struct quality_line {
-	const char *id;    /* "GT901" */
+	const char *id; /* "GT901" */
 	const char *title;
-	char *text;        /* one sentence; owned */
-	double value;      /* events lost, bytes damaged ... */
+	char *text;   /* one sentence; owned */
+	double value; /* events lost, bytes damaged ... */
 	const char *value_key;
 };
 

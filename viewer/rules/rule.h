@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules and how they run: each looks at one device of one process and adds findings, or says why
- * it has none. A rule reads the model and the knowledge base and nothing else.
+ * The rules and how they run: each looks at one device of one process and adds findings, or says
+ * why it has none. A rule reads the model and the knowledge base and nothing else.
  */
 #ifndef GPUTRACE_RULES_RULE_H
 #define GPUTRACE_RULES_RULE_H
@@ -15,13 +15,13 @@
 
 struct rule_context {
 	const struct model *model;
-	size_t device;                 /* index of model->devices */
+	size_t device; /* index of model->devices */
 	const struct device_ledger *ledger;
-	double step_ms;                /* mean steady step on the device */
+	double step_ms; /* mean steady step on the device */
 	double steady_steps;
-	const char *unit;              /* "step", or "run" when there are no steps */
+	const char *unit; /* "step", or "run" when there are no steps */
 	struct gpu_match gpu;
-	struct link_rate link;         /* of the recorded link; raw 0: unknown */
+	struct link_rate link; /* of the recorded link; raw 0: unknown */
 	struct copy_stats copies;
 	struct host_stats host;
 	struct finding_list *findings; /* to add to */
@@ -29,10 +29,10 @@ struct rule_context {
 };
 
 struct rule {
-	const char *name;  /* filled in by rules.c from the row */
+	const char *name; /* filled in by rules.c from the row */
 	const char *id;
 	const char *title;
-	const char *page;  /* what `gputrace explain` prints: definition, thresholds, gain, limits */
+	const char *page; /* what `gputrace explain` prints: definition, thresholds, gain, limits */
 	void (*run)(struct rule_context *context);
 };
 

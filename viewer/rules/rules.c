@@ -40,7 +40,7 @@ void finding_number(struct finding *finding, const char *key, double value)
 	if (finding->evidence_count == finding->evidence_capacity)
 		finding->evidence = array_grow(finding->evidence, &finding->evidence_capacity,
 					       sizeof(*finding->evidence));
-	finding->evidence[finding->evidence_count++] = (struct evidence){ key, value, NULL };
+	finding->evidence[finding->evidence_count++] = (struct evidence){key, value, NULL};
 }
 
 void finding_text(struct finding *finding, const char *key, const char *text)
@@ -130,10 +130,11 @@ void rule_settle(struct rule_context *context, struct finding *finding)
 	if (finding->gain_low_ms < 0)
 		finding->gain_low_ms = 0;
 	/* Where no gain can be estimated, the cost alone says how much it matters. */
-	share = rule_percent(context, finding->gain_high_ms > 0 ? finding->gain_high_ms
-								: finding->cost_ms);
-	finding->severity = share >= 10 ? SEVERITY_HIGH : share >= 3 ? SEVERITY_MEDIUM
-								     : SEVERITY_LOW;
+	share = rule_percent(context,
+			     finding->gain_high_ms > 0 ? finding->gain_high_ms : finding->cost_ms);
+	finding->severity = share >= 10	 ? SEVERITY_HIGH
+			    : share >= 3 ? SEVERITY_MEDIUM
+					 : SEVERITY_LOW;
 }
 
 static void judge(struct rule_context *context, enum judgement_status status, char *reason)
@@ -143,9 +144,8 @@ static void judge(struct rule_context *context, enum judgement_status status, ch
 	if (list->judgement_count == list->judgement_capacity)
 		list->judgements = array_grow(list->judgements, &list->judgement_capacity,
 					      sizeof(*list->judgements));
-	list->judgements[list->judgement_count++] = (struct judgement){
-		context->rule->id, context->rule->name, status, reason
-	};
+	list->judgements[list->judgement_count++] =
+		(struct judgement){context->rule->id, context->rule->name, status, reason};
 }
 
 void rule_silent(struct rule_context *context, const char *format, ...)

@@ -19,10 +19,10 @@
 #define REACHABLE_SHARE 0.85
 /* Published gains where nothing better is known, as a share of the product's time: 4- and 8-byte
  * aligned shapes 10 to 35 % (d_ff 10922 -> 10944: 31 %; vocabulary 33708: 29 %), odd ones more. */
-#define EVEN_LOW 0.10
+#define EVEN_LOW  0.10
 #define EVEN_HIGH 0.35
-#define ODD_LOW 0.20
-#define ODD_HIGH 0.60
+#define ODD_LOW	  0.20
+#define ODD_HIGH  0.60
 
 /* What the steady steps spent in one shape. */
 struct shape_use {
@@ -43,10 +43,10 @@ struct cause {
 
 struct survey {
 	struct shape_use *uses; /* by shape */
-	int64_t gemm_ns;        /* class GEMM, with or without shapes */
-	int64_t witness_ns;     /* kernels whose names show small accesses, without shapes */
+	int64_t gemm_ns;	/* class GEMM, with or without shapes */
+	int64_t witness_ns;	/* kernels whose names show small accesses, without shapes */
 	uint32_t witness_kernel, witness_call;
-	int64_t silent_ns;      /* names that show CUDA cores or full alignment, without shapes */
+	int64_t silent_ns; /* names that show CUDA cores or full alignment, without shapes */
 };
 
 static void survey_kernel(const struct rule_context *context, struct survey *survey,
@@ -105,7 +105,8 @@ static void survey_steps(const struct rule_context *context, struct survey *surv
 	}
 }
 
-/* The kernel's name is the last word: full alignment or CUDA cores there, and the shape is innocent. */
+/* The kernel's name is the last word: full alignment or CUDA cores there, and the shape is
+ * innocent. */
 static bool kernel_contradicts(const struct kernel_traits *traits)
 {
 	if (traits->is_simt)
@@ -139,8 +140,8 @@ static double twin_ns_per_flop(const struct rule_context *context, const struct 
 		extent = alignment->dimension == 'm'   ? other->m
 			 : alignment->dimension == 'n' ? other->n
 						       : other->k;
-		if (extent <= alignment->extent || extent > alignment->extent +
-								    alignment->extent / 50 + 128)
+		if (extent <= alignment->extent ||
+		    extent > alignment->extent + alignment->extent / 50 + 128)
 			continue;
 		like = gemm_padded(shape, alignment->dimension, extent);
 		if (like.m == other->m && like.n == other->n && like.k == other->k &&
@@ -271,24 +272,27 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 			 alignment->operand);
 	else
 		snprintf(what, sizeof(what), "the pointer to %c", alignment->operand);
-	finding_summary(finding,
-			"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each %s "
-			"(%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s.",
-			what, alignment->fault == GEMM_EXTENT ? " and" : "",
-			alignment->aligned_bytes, gemm_type_name(shape->type_a), busy_ms,
-			context->unit, percent, shape->m, shape->n, shape->k, shape->op_a, shape->op_b, kernel);
+	finding_summary(
+		finding,
+		"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each %s "
+		"(%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s.",
+		what, alignment->fault == GEMM_EXTENT ? " and" : "", alignment->aligned_bytes,
+		gemm_type_name(shape->type_a), busy_ms, context->unit, percent, shape->m, shape->n,
+		shape->k, shape->op_a, shape->op_b, kernel);
 	if (alignment->padded_best != alignment->padded_least)
 		snprintf(least, sizeof(least), " (%u at least)", alignment->padded_least);
 	if (alignment->fault == GEMM_EXTENT)
-		finding_fix(finding, "Pad %u to %u%s: the next multiple of 128 bytes, for instance a "
-				     "padded vocabulary or hidden size.",
+		finding_fix(finding,
+			    "Pad %u to %u%s: the next multiple of 128 bytes, for instance a "
+			    "padded vocabulary or hidden size.",
 			    alignment->extent, alignment->padded_best, least);
 	else if (alignment->fault == GEMM_LEADING)
 		finding_fix(finding, "Allocate rows of %u elements%s instead of %u.",
 			    alignment->padded_best, least, alignment->extent);
 	else
-		finding_fix(finding, "Use a tensor of its own instead of a view with an offset, or an "
-				     "offset that is a multiple of 16 bytes.");
+		finding_fix(finding,
+			    "Use a tensor of its own instead of a view with an offset, or an "
+			    "offset that is a multiple of 16 bytes.");
 }
 
 static void raise(struct rule_context *context, const struct survey *survey,
@@ -316,9 +320,10 @@ static void raise(struct rule_context *context, const struct survey *survey,
 	finding_text(finding, "kernel", kernel->short_name);
 	finding_number(finding, "shapes", (double)cause->shapes);
 	finding_number(finding, "gemm_ms_per_step", finding->cost_ms);
-	finding_text(finding, "gain_from", cause->is_measured    ? "aligned twin in this run"
-					   : context->gpu.row ? "tile and wave model"
-							      : "published range");
+	finding_text(finding, "gain_from",
+		     cause->is_measured ? "aligned twin in this run"
+		     : context->gpu.row ? "tile and wave model"
+					: "published range");
 	describe_fault(context, finding, cause, shape, kernel->short_name);
 	rule_settle(context, finding);
 }
@@ -333,18 +338,19 @@ static void raise_witness(struct rule_context *context, const struct survey *sur
 	finding->cost_ms = busy_ms;
 	finding->gain_low_ms = busy_ms * (is_odd ? ODD_LOW : EVEN_LOW);
 	finding->gain_high_ms = busy_ms * (is_odd ? ODD_HIGH : EVEN_HIGH);
-	finding->draws_from = kernel->traits.kernel_class == KERNEL_CONV ? 1u << LEDGER_CONV
-									 : 1u << LEDGER_GEMM;
+	finding->draws_from =
+		kernel->traits.kernel_class == KERNEL_CONV ? 1u << LEDGER_CONV : 1u << LEDGER_GEMM;
 	finding_text(finding, "kernel", kernel->short_name);
 	finding_number(finding, "aligned_bytes",
 		       kernel->traits.align_elements * kernel->traits.element_bytes);
 	finding_number(finding, "gemm_ms_per_step", busy_ms);
 	finding_text(finding, "gain_from", "published range");
-	finding_summary(finding,
-			"Tensor Core kernels built for %u-byte accesses take %.2f ms of each %s (%.1f %%), "
-			"such as %s; the shapes were not recorded.",
-			kernel->traits.align_elements * kernel->traits.element_bytes, busy_ms,
-			context->unit, rule_percent(context, busy_ms), kernel->short_name);
+	finding_summary(
+		finding,
+		"Tensor Core kernels built for %u-byte accesses take %.2f ms of each %s (%.1f %%), "
+		"such as %s; the shapes were not recorded.",
+		kernel->traits.align_elements * kernel->traits.element_bytes, busy_ms,
+		context->unit, rule_percent(context, busy_ms), kernel->short_name);
 	finding_fix(finding, "Pad the contiguous dimensions of these products to multiples of 128 "
 			     "bytes (64 elements of fp16 or bf16).");
 	rule_settle(context, finding);
@@ -352,7 +358,7 @@ static void raise_witness(struct rule_context *context, const struct survey *sur
 
 static void run(struct rule_context *context)
 {
-	struct survey survey = { .witness_kernel = MODEL_NONE, .witness_call = MODEL_NONE };
+	struct survey survey = {.witness_kernel = MODEL_NONE, .witness_call = MODEL_NONE};
 	double total_ns = (double)context->ledger->steady.length_ns;
 	struct cause *causes;
 	size_t count, raised = 0;
@@ -375,12 +381,14 @@ static void run(struct rule_context *context)
 	}
 	known_ns += survey.witness_ns + survey.silent_ns;
 	if (!raised && (double)(survey.gemm_ns - known_ns) * 100 >= SHARE_PERCENT * total_ns)
-		rule_not_judged(context, "the shapes of the matrix products were not recorded, and their "
+		rule_not_judged(context,
+				"the shapes of the matrix products were not recorded, and their "
 				"kernels' names do not tell the alignment");
 	else if (!raised)
-		rule_silent(context, survey.gemm_ns ? "no product with a misaligned contiguous extent "
-						      "takes 1 %% of the step"
-						    : "there are no matrix products");
+		rule_silent(context, survey.gemm_ns
+					     ? "no product with a misaligned contiguous extent "
+					       "takes 1 %% of the step"
+					     : "there are no matrix products");
 	free(causes);
 	free(survey.uses);
 }
@@ -389,24 +397,32 @@ const struct rule rule_unpadded_shape = {
 	.name = "unpadded_shape",
 	.id = "GT201",
 	.title = "unpadded Tensor Core shape",
-	.page =
-"Raised when products with a misaligned operand take at least 1 % of the mean steady step. An\n"
-"operand is misaligned when its contiguous extent, its leading dimension or its pointer is no\n"
-"multiple of 16 bytes: 8 elements of fp16 or bf16, 4 of tf32, 16 of fp8 or int8. By cuBLAS's\n"
-"column-major convention A is contiguous along m (k when transposed), B along k (n when\n"
-"transposed), C along m. Extents that are contiguous nowhere, such as a batch of 31, are\n"
-"no fault. Products of one misaligned extent are one finding.\n"
-"\n"
-"Witness: a Tensor Core kernel named alignN with N elements below 16 bytes. A name that says\n"
-"full alignment or CUDA cores (simt) overrules the shape; it is then silent.\n"
-"\n"
-"Advice: the next multiple of 128 bytes (50257 -> 50304, 10922 -> 10944 in fp16).\n"
-"Gain: from an aligned twin in the same run if there is one; else from 10 % of the products'\n"
-"time (20 % for odd extents), the least that was published, up to what a roofline with whole\n"
-"waves at 85 % of the dense peak leaves. Unknown GPU: published range only.\n"
-"\n"
-"Not judged: neither shapes nor alignment in the kernels' names.\n"
-"Wrong when: padding means more work elsewhere (a much larger softmax), or an odd extent is\n"
-"required by an exchange format.\n",
+	.page = "Raised when products with a misaligned operand take at least 1 % of the mean "
+		"steady step. An\n"
+		"operand is misaligned when its contiguous extent, its leading dimension or its "
+		"pointer is no\n"
+		"multiple of 16 bytes: 8 elements of fp16 or bf16, 4 of tf32, 16 of fp8 or int8. "
+		"By cuBLAS's\n"
+		"column-major convention A is contiguous along m (k when transposed), B along k (n "
+		"when\n"
+		"transposed), C along m. Extents that are contiguous nowhere, such as a batch of "
+		"31, are\n"
+		"no fault. Products of one misaligned extent are one finding.\n"
+		"\n"
+		"Witness: a Tensor Core kernel named alignN with N elements below 16 bytes. A name "
+		"that says\n"
+		"full alignment or CUDA cores (simt) overrules the shape; it is then silent.\n"
+		"\n"
+		"Advice: the next multiple of 128 bytes (50257 -> 50304, 10922 -> 10944 in fp16).\n"
+		"Gain: from an aligned twin in the same run if there is one; else from 10 % of the "
+		"products'\n"
+		"time (20 % for odd extents), the least that was published, up to what a roofline "
+		"with whole\n"
+		"waves at 85 % of the dense peak leaves. Unknown GPU: published range only.\n"
+		"\n"
+		"Not judged: neither shapes nor alignment in the kernels' names.\n"
+		"Wrong when: padding means more work elsewhere (a much larger softmax), or an odd "
+		"extent is\n"
+		"required by an exchange format.\n",
 	.run = run,
 };

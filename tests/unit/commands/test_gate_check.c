@@ -19,16 +19,20 @@ struct run_options {
 };
 
 static const struct run_options plain = {
-	.gpu = "NVIDIA A100-SXM4-80GB", .vocabulary = 50304, .steps = 30, .product_ns = 400000,
-	.upload_bytes = 1 << 20, .memory_bytes = 1 << 30,
+	.gpu = "NVIDIA A100-SXM4-80GB",
+	.vocabulary = 50304,
+	.steps = 30,
+	.product_ns = 400000,
+	.upload_bytes = 1 << 20,
+	.memory_bytes = 1 << 30,
 };
 
 static struct model *make_run(const struct run_options *options, struct script **script)
 {
 	struct record_gemm head = script_gemm_f16(options->vocabulary, 1024, 768);
 	struct machine machine;
-	struct script_call allocation = { .begin_ns = 0, .end_ns = 100, .thread = 1,
-					  .api = "cudaMalloc" };
+	struct script_call allocation = {
+		.begin_ns = 0, .end_ns = 100, .thread = 1, .api = "cudaMalloc"};
 
 	*script = script_new(options->gpu, 108, 4, 16);
 	machine_init(&machine, *script);

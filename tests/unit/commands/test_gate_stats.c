@@ -32,7 +32,7 @@ static double next_normal(void)
 
 static struct step_values make_sample(double mean, double noise_share, size_t count)
 {
-	struct step_values sample = { malloc(count * sizeof(double)), count };
+	struct step_values sample = {malloc(count * sizeof(double)), count};
 
 	for (size_t i = 0; i < count; i++) {
 		sample.values[i] = mean * (1 + noise_share * next_normal());
@@ -109,7 +109,7 @@ static void an_improvement_passes(void **state)
 
 static void growth_near_the_tolerance_is_not_claimed(void **state)
 {
-	struct gate_estimate change = { 6, 2, 10 };
+	struct gate_estimate change = {6, 2, 10};
 
 	(void)state;
 	assert_int_equal(gate_judge_change(&change, 5), GATE_INCONCLUSIVE);
@@ -121,8 +121,8 @@ static void growth_near_the_tolerance_is_not_claimed(void **state)
 
 static void exact_figures_need_no_interval(void **state)
 {
-	double before[] = { 259, 259, 259, 259, 259 }, after[] = { 263, 263, 263, 263, 263 };
-	struct step_values baseline = { before, 5 }, current = { after, 5 };
+	double before[] = {259, 259, 259, 259, 259}, after[] = {263, 263, 263, 263, 263};
+	struct step_values baseline = {before, 5}, current = {after, 5};
 	struct gate_estimate change = gate_change(&baseline, &current, false);
 
 	(void)state;
@@ -133,7 +133,7 @@ static void exact_figures_need_no_interval(void **state)
 
 static void limits_fail_only_when_the_interval_is_above(void **state)
 {
-	struct gate_estimate median = { 50, 48, 52 };
+	struct gate_estimate median = {50, 48, 52};
 
 	(void)state;
 	assert_int_equal(gate_judge_limit(&median, 51), GATE_PASS);
@@ -144,7 +144,8 @@ static void limits_fail_only_when_the_interval_is_above(void **state)
 
 static void the_same_samples_give_the_same_verdict(void **state)
 {
-	struct step_values baseline = make_sample(100, 0.1, 40), current = make_sample(104, 0.1, 40);
+	struct step_values baseline = make_sample(100, 0.1, 40),
+			   current = make_sample(104, 0.1, 40);
 	struct gate_estimate first = gate_change(&baseline, &current, false);
 	struct gate_estimate second = gate_change(&baseline, &current, false);
 
@@ -156,8 +157,8 @@ static void the_same_samples_give_the_same_verdict(void **state)
 
 static void something_from_nothing_is_growth(void **state)
 {
-	double before[] = { 0, 0, 0 }, after[] = { 3, 3, 3 };
-	struct step_values baseline = { before, 3 }, current = { after, 3 };
+	double before[] = {0, 0, 0}, after[] = {3, 3, 3};
+	struct step_values baseline = {before, 3}, current = {after, 3};
 
 	(void)state;
 	assert_float_equal(gate_change(&baseline, &current, false).value, 100, 0);

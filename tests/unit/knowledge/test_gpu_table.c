@@ -80,7 +80,8 @@ static void no_two_rows_have_one_pattern(void **state)
 		size_t others = 0;
 
 		for (size_t j = 0; j < gpu_table_count(); j++)
-			others += j != i && !strcmp(row->name_pattern, gpu_table_row(j)->name_pattern);
+			others += j != i &&
+				  !strcmp(row->name_pattern, gpu_table_row(j)->name_pattern);
 		assert_int_equal(others, 0);
 		assert_true(row->cc_major >= 3);
 	}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tiny machine of model_script.h: a host that launches in order and a stream that works in order.
+ * The tiny machine of model_script.h: a host that launches in order and a stream that works in
+ * order.
  */
 #include <string.h>
 
 #include "model_script.h"
 
 #define GPU_LATENCY_NS 2000 /* from the end of a launch to the earliest begin of its work */
-#define WAKE_NS 3000        /* from the end of GPU work to the return of who waits for it */
+#define WAKE_NS	       3000 /* from the end of GPU work to the return of who waits for it */
 
 void machine_init(struct machine *machine, struct script *script)
 {
@@ -74,8 +75,8 @@ void machine_gemm(struct machine *machine, const struct record_gemm *gemm, const
 void machine_copy(struct machine *machine, uint8_t direction, uint64_t bytes, uint8_t host_kind,
 		  bool is_blocking)
 {
-	double rate_gbs = host_kind == MEMORY_PAGEABLE ? machine->pageable_gbs
-						       : machine->pinned_gbs;
+	double rate_gbs =
+		host_kind == MEMORY_PAGEABLE ? machine->pageable_gbs : machine->pinned_gbs;
 	int64_t gpu_ns = 1500 + (int64_t)((double)bytes / rate_gbs);
 	uint8_t source = direction == COPY_H2D ? host_kind : MEMORY_DEVICE;
 	uint8_t destination = direction == COPY_H2D ? MEMORY_DEVICE : host_kind;

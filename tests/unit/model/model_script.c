@@ -47,7 +47,7 @@ static void add_row(struct script *script, uint16_t kind, void *record, size_t b
 		    uint32_t thread)
 {
 	struct rows *rows = &script->rows[kind];
-	struct record_head head = { kind, (uint16_t)bytes, 0 };
+	struct record_head head = {kind, (uint16_t)bytes, 0};
 
 	memcpy(record, &head, sizeof(head));
 	if (rows->count == rows->capacity) {
@@ -124,8 +124,8 @@ static int source_read(void *context, uint64_t kind_mask,
 	(void)err;
 	for (uint16_t kind = 1; kind < RECORD_KIND_LIMIT; kind++) {
 		struct rows *rows = &script->rows[kind];
-		struct trace_batch batch = { kind, (uint16_t)rows->row_bytes,
-					     (uint32_t)rows->count, rows->bytes, rows->threads };
+		struct trace_batch batch = {kind, (uint16_t)rows->row_bytes, (uint32_t)rows->count,
+					    rows->bytes, rows->threads};
 		int rc = 0;
 
 		if (rows->count && (kind_mask >> kind & 1))
@@ -190,7 +190,7 @@ struct model *script_model(struct script *script)
 		.path = "hand-made",
 		.health = &script->health,
 	};
-	struct error err = { 0, "" };
+	struct error err = {0, ""};
 	struct model *model = NULL;
 
 	if (model_build(&source, &model, &err)) {

@@ -59,11 +59,11 @@ uint32_t script_next_correlation(struct script *script);
 
 struct machine {
 	struct script *script;
-	int64_t host_ns;   /* now, on the host */
-	int64_t stream_ns; /* when the stream is free */
-	int64_t launch_ns; /* what a launch costs the host; default 5 us */
+	int64_t host_ns;		 /* now, on the host */
+	int64_t stream_ns;		 /* when the stream is free */
+	int64_t launch_ns;		 /* what a launch costs the host; default 5 us */
 	double pinned_gbs, pageable_gbs; /* default 25 and 10 */
-	uint64_t site;     /* of the next calls */
+	uint64_t site;			 /* of the next calls */
 };
 void machine_init(struct machine *machine, struct script *script);
 void machine_kernel(struct machine *machine, const char *name, int64_t gpu_ns);
@@ -76,7 +76,8 @@ void machine_copy(struct machine *machine, uint8_t direction, uint64_t bytes, ui
 void machine_sync(struct machine *machine, const char *api, uint32_t scope);
 void machine_work(struct machine *machine, int64_t host_ns); /* the host does something else */
 
-/* Column-major fp16 product with packed, aligned operands: A opT, B opN, as a torch linear layer. */
+/* Column-major fp16 product with packed, aligned operands: A opT, B opN, as a torch linear layer.
+ */
 struct record_gemm script_gemm_f16(uint32_t m, uint32_t n, uint32_t k);
 
 #endif

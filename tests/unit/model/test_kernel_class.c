@@ -17,50 +17,51 @@ struct expectation {
 };
 
 static const struct expectation expectations[] = {
-	{ "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-	  KERNEL_COMMUNICATION },
-	{ "_Z29ncclKernel_AllReduce_RING_LL_Sum", KERNEL_COMMUNICATION },
-	{ "void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(...)", KERNEL_COMMUNICATION },
-	{ "deep_ep::internode::dispatch<true>(int)", KERNEL_COMMUNICATION },
-	{ "ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x6_tn", KERNEL_GEMM },
-	{ "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_tn_align2", KERNEL_GEMM },
-	{ "sm80_xmma_gemm_f16f16_f16f32_f32_nt_n_tilesize96x128x32_stage5", KERNEL_GEMM },
-	{ "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT", KERNEL_GEMM },
-	{ "volta_sgemm_128x64_tn", KERNEL_GEMM },
-	{ "void gemv2T_kernel_val<int, int, float, float>(...)", KERNEL_GEMM },
-	{ "void cutlass::Kernel2<cutlass_80_wmma_tensorop_f16_s161616gemm_f16_32x32_128x2_nn_align8>"
-	  "(cutlass_80::Params)",
-	  KERNEL_GEMM },
-	{ "_ZN7cutlass7Kernel2I67cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x3_tn_align8"
-	  "EEvNT_6ParamsE",
-	  KERNEL_GEMM },
-	{ "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
-	  KERNEL_CONV },
-	{ "void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(...)", KERNEL_CONV },
-	{ "cudnn_ampere_scudnn_128x64_relu_interior_nn_v1", KERNEL_CONV },
-	{ "void cudnn::ops::nchwToNhwcKernel<__half, __half, float>(...)", KERNEL_MEMORY_BOUND },
-	{ "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)",
-	  KERNEL_ATTENTION },
-	{ "fmha_cutlassF_bf16_aligned_64x64_rf_sm80(...)", KERNEL_ATTENTION },
-	{ "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma", KERNEL_ATTENTION },
-	{ "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
-	  "at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>)",
-	  KERNEL_MEMORY_BOUND },
-	{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_6detail5Array"
-	  "IPcLi3EEEEEviT0_T1_",
-	  KERNEL_MEMORY_BOUND },
-	{ "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)",
-	  KERNEL_MEMORY_BOUND },
-	{ "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(...)",
-	  KERNEL_MEMORY_BOUND },
-	{ "triton_poi_fused_add_mul_3", KERNEL_MEMORY_BOUND },
-	{ "void convert_fp32_to_bf16_kernel(float const*, __nv_bfloat16*)", KERNEL_MEMORY_BOUND },
-	{ "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
-	  "namespace)::FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>(...)",
-	  KERNEL_OPTIMIZER },
-	{ "adamw_step_kernel", KERNEL_OPTIMIZER },
-	{ "sgd_update", KERNEL_OPTIMIZER },
-	{ "my_business_logic", KERNEL_OTHER },
+	{"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+	 KERNEL_COMMUNICATION},
+	{"_Z29ncclKernel_AllReduce_RING_LL_Sum", KERNEL_COMMUNICATION},
+	{"void sglang::cross_device_reduce_1stage<__nv_bfloat16, 8>(...)", KERNEL_COMMUNICATION},
+	{"deep_ep::internode::dispatch<true>(int)", KERNEL_COMMUNICATION},
+	{"ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x6_tn", KERNEL_GEMM},
+	{"cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_tn_align2", KERNEL_GEMM},
+	{"sm80_xmma_gemm_f16f16_f16f32_f32_nt_n_tilesize96x128x32_stage5", KERNEL_GEMM},
+	{"nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT", KERNEL_GEMM},
+	{"volta_sgemm_128x64_tn", KERNEL_GEMM},
+	{"void gemv2T_kernel_val<int, int, float, float>(...)", KERNEL_GEMM},
+	{"void cutlass::Kernel2<cutlass_80_wmma_tensorop_f16_s161616gemm_f16_32x32_128x2_nn_align8>"
+	 "(cutlass_80::Params)",
+	 KERNEL_GEMM},
+	{"_ZN7cutlass7Kernel2I67cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x3_tn_align8"
+	 "EEvNT_6ParamsE",
+	 KERNEL_GEMM},
+	{"sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
+	 KERNEL_CONV},
+	{"void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(...)", KERNEL_CONV},
+	{"cudnn_ampere_scudnn_128x64_relu_interior_nn_v1", KERNEL_CONV},
+	{"void cudnn::ops::nchwToNhwcKernel<__half, __half, float>(...)", KERNEL_MEMORY_BOUND},
+	{"void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)",
+	 KERNEL_ATTENTION},
+	{"fmha_cutlassF_bf16_aligned_64x64_rf_sm80(...)", KERNEL_ATTENTION},
+	{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma", KERNEL_ATTENTION},
+	{"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+	 "at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>)",
+	 KERNEL_MEMORY_BOUND},
+	{"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_"
+	 "6detail5Array"
+	 "IPcLi3EEEEEviT0_T1_",
+	 KERNEL_MEMORY_BOUND},
+	{"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)",
+	 KERNEL_MEMORY_BOUND},
+	{"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(...)",
+	 KERNEL_MEMORY_BOUND},
+	{"triton_poi_fused_add_mul_3", KERNEL_MEMORY_BOUND},
+	{"void convert_fp32_to_bf16_kernel(float const*, __nv_bfloat16*)", KERNEL_MEMORY_BOUND},
+	{"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+	 "namespace)::FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>(...)",
+	 KERNEL_OPTIMIZER},
+	{"adamw_step_kernel", KERNEL_OPTIMIZER},
+	{"sgd_update", KERNEL_OPTIMIZER},
+	{"my_business_logic", KERNEL_OTHER},
 };
 
 static void names_give_their_class(void **state)
@@ -104,25 +105,30 @@ static void assert_short_name(const char *name, const char *expected)
 static void own_names_are_found_in_signatures(void **state)
 {
 	(void)state;
-	assert_short_name("void at::native::vectorized_elementwise_kernel<4, Foo<a::b(int)>>(int, Foo)",
-			  "vectorized_elementwise_kernel");
-	assert_short_name("void at::native::(anonymous namespace)::softmax<float>(float*)", "softmax");
+	assert_short_name(
+		"void at::native::vectorized_elementwise_kernel<4, Foo<a::b(int)>>(int, Foo)",
+		"vectorized_elementwise_kernel");
+	assert_short_name("void at::native::(anonymous namespace)::softmax<float>(float*)",
+			  "softmax");
 	assert_short_name("_Z10vector_addPKfS0_Pfi", "vector_add");
 	assert_short_name("_ZL10vector_addPKfS0_Pfi", "vector_add");
-	assert_short_name("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"
-			  "NS_6detail5ArrayIPcLi3EEEEEviT0_T1_",
-			  "vectorized_elementwise_kernel");
-	assert_short_name("_ZN7cutlass7Kernel2I67cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_"
-			  "64x3_tn_align8EEvNT_6ParamsE",
-			  "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x3_tn_align8");
+	assert_short_name(
+		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"
+		"NS_6detail5ArrayIPcLi3EEEEEviT0_T1_",
+		"vectorized_elementwise_kernel");
+	assert_short_name(
+		"_ZN7cutlass7Kernel2I67cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_"
+		"64x3_tn_align8EEvNT_6ParamsE",
+		"cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x3_tn_align8");
 	assert_short_name("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn");
 	assert_short_name("triton_poi_fused_add_3", "triton_poi_fused_add_3");
 }
 
 static void broken_names_come_back_as_they_are(void **state)
 {
-	static const char *const broken[] = { "_Z", "_ZN", "_Z999x", "_ZN3foo", "<", "(", "::", "",
-					      "_ZN2atI", "_ZNE", "a<b<c", "_ZN1aILi", "_Z0" };
+	static const char *const broken[] = {"_Z",    "_ZN",	  "_Z999x", "_ZN3foo", "<",
+					     "(",     "::",	  "",	    "_ZN2atI", "_ZNE",
+					     "a<b<c", "_ZN1aILi", "_Z0"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
@@ -136,8 +142,8 @@ static void broken_names_come_back_as_they_are(void **state)
 
 static void alignment_and_tile_are_read_from_cutlass_names(void **state)
 {
-	struct kernel_traits traits = kernel_traits_of(
-		"cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x4_tn_align2");
+	struct kernel_traits traits =
+		kernel_traits_of("cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x4_tn_align2");
 
 	(void)state;
 	assert_true(traits.is_tensor_op);

@@ -21,10 +21,12 @@ static void add_kernel_at(struct script *script, const char *name, int64_t begin
 static void add_launched(struct script *script, uint32_t thread, int64_t host_begin_ns,
 			 int64_t host_end_ns, int64_t begin_ns, int64_t end_ns)
 {
-	struct script_call call = { .begin_ns = host_begin_ns, .end_ns = host_end_ns,
-				    .thread = thread, .api = "cudaLaunchKernel",
-				    .correlation = script_next_correlation(script),
-				    .flags = CALL_ASYNC };
+	struct script_call call = {.begin_ns = host_begin_ns,
+				   .end_ns = host_end_ns,
+				   .thread = thread,
+				   .api = "cudaLaunchKernel",
+				   .correlation = script_next_correlation(script),
+				   .flags = CALL_ASYNC};
 
 	script_add_launch(script, &call, "elementwise_kernel");
 	script_add_kernel(script, 0, "elementwise_kernel", call.correlation, begin_ns, end_ns);
@@ -43,9 +45,9 @@ static uint32_t next_random(uint32_t *seed, uint32_t limit)
 
 static void parts_add_up_on_random_models(void **state)
 {
-	static const char *const kernels[] = { "ampere_sgemm", "conv2d_kernel", "flash_fwd_kernel",
-					       "softmax", "adam_step", "mystery",
-					       "ncclDevKernel_AllReduce" };
+	static const char *const kernels[] = {
+		"ampere_sgemm", "conv2d_kernel", "flash_fwd_kernel",	   "softmax",
+		"adam_step",	"mystery",	 "ncclDevKernel_AllReduce"};
 
 	(void)state;
 	for (uint32_t seed = 1; seed <= 60; seed++) {
@@ -208,8 +210,11 @@ static void a_launch_that_returned_before_the_gap_leaves_the_host_innocent(void 
 static void a_wait_that_saw_the_queue_drain_is_charged(void **state)
 {
 	struct script *script = new_script();
-	struct script_call sync = { .begin_ns = 6000, .end_ns = 53000, .thread = 1,
-				    .api = "cudaDeviceSynchronize", .site = 77 };
+	struct script_call sync = {.begin_ns = 6000,
+				   .end_ns = 53000,
+				   .thread = 1,
+				   .api = "cudaDeviceSynchronize",
+				   .site = 77};
 	struct model *model;
 
 	(void)state;
@@ -230,8 +235,10 @@ static void a_wait_that_saw_the_queue_drain_is_charged(void **state)
 static void a_wait_that_found_nothing_to_wait_for_is_not_charged(void **state)
 {
 	struct script *script = new_script();
-	struct script_call sync = { .begin_ns = 9000000, .end_ns = 9002000, .thread = 1,
-				    .api = "cudaDeviceSynchronize" };
+	struct script_call sync = {.begin_ns = 9000000,
+				   .end_ns = 9002000,
+				   .thread = 1,
+				   .api = "cudaDeviceSynchronize"};
 	struct model *model;
 
 	(void)state;
@@ -250,8 +257,8 @@ static void a_wait_that_found_nothing_to_wait_for_is_not_charged(void **state)
 static void waits_of_other_threads_are_no_excuse(void **state)
 {
 	struct script *script = new_script();
-	struct script_call sync = { .begin_ns = 6000, .end_ns = 53000, .thread = 2,
-				    .api = "cudaDeviceSynchronize" };
+	struct script_call sync = {
+		.begin_ns = 6000, .end_ns = 53000, .thread = 2, .api = "cudaDeviceSynchronize"};
 	struct model *model;
 
 	(void)state;
@@ -268,8 +275,8 @@ static void waits_of_other_threads_are_no_excuse(void **state)
 static void a_long_gap_inside_cuda_calls_is_issue_bound(void **state)
 {
 	struct script *script = new_script();
-	struct script_call allocation = { .begin_ns = 51000, .end_ns = 8000000, .thread = 1,
-					  .api = "cudaMalloc" };
+	struct script_call allocation = {
+		.begin_ns = 51000, .end_ns = 8000000, .thread = 1, .api = "cudaMalloc"};
 	struct model *model;
 
 	(void)state;
@@ -285,11 +292,14 @@ static void a_long_gap_inside_cuda_calls_is_issue_bound(void **state)
 static void a_small_readback_is_told_from_a_plain_wait(void **state)
 {
 	struct script *script = new_script();
-	struct script_call copy = { .begin_ns = 6000, .end_ns = 9000, .thread = 1,
-				    .api = "cudaMemcpyAsync", .flags = CALL_ASYNC,
-				    .correlation = script_next_correlation(script) };
-	struct script_call sync = { .begin_ns = 9500, .end_ns = 55000, .thread = 1,
-				    .api = "cudaStreamSynchronize" };
+	struct script_call copy = {.begin_ns = 6000,
+				   .end_ns = 9000,
+				   .thread = 1,
+				   .api = "cudaMemcpyAsync",
+				   .flags = CALL_ASYNC,
+				   .correlation = script_next_correlation(script)};
+	struct script_call sync = {
+		.begin_ns = 9500, .end_ns = 55000, .thread = 1, .api = "cudaStreamSynchronize"};
 	struct model *model;
 	const struct idle_charge *charge;
 
@@ -328,7 +338,7 @@ static void work_without_a_launch_ends_an_unknown_gap_and_is_counted(void **stat
 static void a_recording_without_gpu_work_has_no_ledger(void **state)
 {
 	struct script *script = new_script();
-	struct script_call call = { .begin_ns = 0, .end_ns = 5, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 5, .thread = 1};
 	struct model *model;
 
 	(void)state;

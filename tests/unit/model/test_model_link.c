@@ -28,17 +28,19 @@ static void a_product_owns_the_kernels_launched_inside(void **state)
 {
 	struct script *script = new_script();
 	struct record_gemm shape = script_gemm_f16(512, 256, 128);
-	struct script_call outer = { .begin_ns = 0, .end_ns = 30000, .thread = 1,
-				     .api = "cublasGemmEx", .site = 9 };
+	struct script_call outer = {
+		.begin_ns = 0, .end_ns = 30000, .thread = 1, .api = "cublasGemmEx", .site = 9};
 	uint32_t id = script_add_gemm(script, &outer, &shape);
 	struct model *model;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		struct script_call inner = { .begin_ns = 1000 + i * 9000,
-					     .end_ns = 6000 + i * 9000, .thread = 1,
-					     .api = "cuLaunchKernelEx", .parent_id = id,
-					     .correlation = script_next_correlation(script) };
+		struct script_call inner = {.begin_ns = 1000 + i * 9000,
+					    .end_ns = 6000 + i * 9000,
+					    .thread = 1,
+					    .api = "cuLaunchKernelEx",
+					    .parent_id = id,
+					    .correlation = script_next_correlation(script)};
 
 		script_add_launch(script, &inner, i ? "splitKreduce_kernel" : "ampere_sgemm");
 		script_add_kernel(script, 0, i ? "splitKreduce_kernel" : "ampere_sgemm",
@@ -61,15 +63,15 @@ static void a_product_owns_the_kernels_launched_inside(void **state)
 static void a_copy_inside_a_copy_counts_once(void **state)
 {
 	struct script *script = new_script();
-	struct script_call outer = { .begin_ns = 0, .end_ns = 30000, .thread = 1,
-				     .api = "cudaMemcpy" };
-	struct script_call inner = { .begin_ns = 1000, .end_ns = 29000, .thread = 1,
-				     .api = "cuMemcpyHtoD_v2" };
+	struct script_call outer = {
+		.begin_ns = 0, .end_ns = 30000, .thread = 1, .api = "cudaMemcpy"};
+	struct script_call inner = {
+		.begin_ns = 1000, .end_ns = 29000, .thread = 1, .api = "cuMemcpyHtoD_v2"};
 	struct model *model;
 
 	(void)state;
-	inner.parent_id = script_add_copy(script, &outer, COPY_H2D, 4096, MEMORY_PINNED,
-					  MEMORY_DEVICE);
+	inner.parent_id =
+		script_add_copy(script, &outer, COPY_H2D, 4096, MEMORY_PINNED, MEMORY_DEVICE);
 	script_add_copy(script, &inner, COPY_H2D, 4096, MEMORY_PINNED, MEMORY_DEVICE);
 	model = script_model(script);
 	assert_int_equal(model->steps.items[0].copies, 1);
@@ -81,15 +83,15 @@ static void a_copy_inside_a_copy_counts_once(void **state)
 static void an_allocation_inside_an_allocation_counts_once(void **state)
 {
 	struct script *script = new_script();
-	struct script_call outer = { .begin_ns = 0, .end_ns = 30000, .thread = 1,
-				     .api = "cudaMalloc" };
-	struct script_call inner = { .begin_ns = 1000, .end_ns = 29000, .thread = 1,
-				     .api = "cuMemAlloc_v2" };
+	struct script_call outer = {
+		.begin_ns = 0, .end_ns = 30000, .thread = 1, .api = "cudaMalloc"};
+	struct script_call inner = {
+		.begin_ns = 1000, .end_ns = 29000, .thread = 1, .api = "cuMemAlloc_v2"};
 	struct model *model;
 
 	(void)state;
-	inner.parent_id = script_add_memory(script, &outer, MEMORY_ALLOC, MEMORY_DEVICE, 0x10000,
-					    5000);
+	inner.parent_id =
+		script_add_memory(script, &outer, MEMORY_ALLOC, MEMORY_DEVICE, 0x10000, 5000);
 	script_add_memory(script, &inner, MEMORY_ALLOC, MEMORY_DEVICE, 0x10000, 5000);
 	model = script_model(script);
 	assert_int_equal(model->devices[0].memory.live_bytes, 5000);
@@ -101,9 +103,11 @@ static void an_allocation_inside_an_allocation_counts_once(void **state)
 static void many_operations_share_one_launch(void **state)
 {
 	struct script *script = new_script();
-	struct script_call graph = { .begin_ns = 0, .end_ns = 9000, .thread = 1,
-				     .api = "cudaGraphLaunch",
-				     .correlation = script_next_correlation(script) };
+	struct script_call graph = {.begin_ns = 0,
+				    .end_ns = 9000,
+				    .thread = 1,
+				    .api = "cudaGraphLaunch",
+				    .correlation = script_next_correlation(script)};
 	struct model *model;
 
 	(void)state;
@@ -123,11 +127,14 @@ static void same_call_ids_of_two_threads_do_not_mix(void **state)
 {
 	struct script *script = new_script();
 	struct record_gemm shape = script_gemm_f16(64, 64, 64);
-	struct script_call outer = { .begin_ns = 0, .end_ns = 90000, .thread = 1,
-				     .api = "cublasGemmEx" };
+	struct script_call outer = {
+		.begin_ns = 0, .end_ns = 90000, .thread = 1, .api = "cublasGemmEx"};
 	uint32_t id = script_add_gemm(script, &outer, &shape);
-	struct script_call stranger = { .begin_ns = 500, .end_ns = 900, .thread = 2,
-					.api = "cudaLaunchKernel", .parent_id = id };
+	struct script_call stranger = {.begin_ns = 500,
+				       .end_ns = 900,
+				       .thread = 2,
+				       .api = "cudaLaunchKernel",
+				       .parent_id = id};
 	struct model *model;
 
 	(void)state;
@@ -141,8 +148,11 @@ static void same_call_ids_of_two_threads_do_not_mix(void **state)
 static void a_lost_parent_leaves_the_child_outermost(void **state)
 {
 	struct script *script = new_script();
-	struct script_call child = { .begin_ns = 500, .end_ns = 900, .thread = 1,
-				     .api = "cudaLaunchKernel", .parent_id = 4711 };
+	struct script_call child = {.begin_ns = 500,
+				    .end_ns = 900,
+				    .thread = 1,
+				    .api = "cudaLaunchKernel",
+				    .parent_id = 4711};
 	struct model *model;
 
 	(void)state;
@@ -156,9 +166,12 @@ static void a_lost_parent_leaves_the_child_outermost(void **state)
 static void unknown_kinds_of_a_gpu_copy_come_from_its_call(void **state)
 {
 	struct script *script = new_script();
-	struct script_call call = { .begin_ns = 0, .end_ns = 9000, .thread = 1,
-				    .api = "cudaMemcpyAsync", .flags = CALL_ASYNC,
-				    .correlation = script_next_correlation(script) };
+	struct script_call call = {.begin_ns = 0,
+				   .end_ns = 9000,
+				   .thread = 1,
+				   .api = "cudaMemcpyAsync",
+				   .flags = CALL_ASYNC,
+				   .correlation = script_next_correlation(script)};
 	const struct transfer *transfer;
 	struct model *model;
 
@@ -182,8 +195,10 @@ static void records_out_of_order_come_out_by_time(void **state)
 	(void)state;
 	for (int i = 0; i < 50; i++) {
 		int64_t at_ns = (i * 37 % 50) * 10000;
-		struct script_call call = { .begin_ns = at_ns, .end_ns = at_ns + 4000, .thread = 1,
-					    .correlation = script_next_correlation(script) };
+		struct script_call call = {.begin_ns = at_ns,
+					   .end_ns = at_ns + 4000,
+					   .thread = 1,
+					   .correlation = script_next_correlation(script)};
 
 		script_add_launch(script, &call, "k");
 		script_add_kernel(script, 0, "k", call.correlation, at_ns + 5000, at_ns + 9000);
@@ -201,9 +216,11 @@ static void records_out_of_order_come_out_by_time(void **state)
 static void add_allocation(struct script *script, int64_t begin_ns, int64_t end_ns, uint8_t op,
 			   uint64_t address, uint64_t bytes, int32_t status)
 {
-	struct script_call call = { .begin_ns = begin_ns, .end_ns = end_ns, .thread = 1,
-				    .api = op == MEMORY_ALLOC ? "cudaMalloc" : "cudaFree",
-				    .status = status };
+	struct script_call call = {.begin_ns = begin_ns,
+				   .end_ns = end_ns,
+				   .thread = 1,
+				   .api = op == MEMORY_ALLOC ? "cudaMalloc" : "cudaFree",
+				   .status = status};
 
 	script_add_memory(script, &call, op, MEMORY_DEVICE, address, bytes);
 }
@@ -248,8 +265,8 @@ static void failed_allocations_do_not_count_and_strange_frees_are_told(void **st
 static void pinned_host_memory_is_no_device_memory(void **state)
 {
 	struct script *script = new_script();
-	struct script_call call = { .begin_ns = 0, .end_ns = 1000, .thread = 1,
-				    .api = "cudaHostAlloc" };
+	struct script_call call = {
+		.begin_ns = 0, .end_ns = 1000, .thread = 1, .api = "cudaHostAlloc"};
 	struct model *model;
 
 	(void)state;

@@ -130,7 +130,8 @@ static void jitter_in_time_changes_nothing(void **state)
 static void dynamic_shapes_with_other_kernels_keep_the_steps(void **state)
 {
 	static const char *const kernels[] = {
-		"ampere_fp16_s16816gemm_fp16_128x128", "ampere_fp16_s16816gemm_fp16_64x64",
+		"ampere_fp16_s16816gemm_fp16_128x128",
+		"ampere_fp16_s16816gemm_fp16_64x64",
 		"cutlass_80_tensorop_f16_s16816gemm_f16_256x128_32x3_tn_align8",
 		"sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize96x128x32",
 	};
@@ -247,8 +248,8 @@ static void logging_every_tenth_step_does_not_make_ten_steps_one(void **state)
 
 static void random_launches_have_no_steps(void **state)
 {
-	static const char *const kernels[] = { "alpha", "beta", "gamma", "delta", "epsilon", "zeta",
-					       "eta", "theta", "iota", "kappa", "lambda", "mu" };
+	static const char *const kernels[] = {"alpha", "beta",	"gamma", "delta", "epsilon", "zeta",
+					      "eta",   "theta", "iota",	 "kappa", "lambda",  "mu"};
 	struct loop loop;
 
 	(void)state;
@@ -297,9 +298,10 @@ static void warm_up_and_partial_steps_are_left_out(void **state)
 	(void)state;
 	loop_init(&loop);
 	for (int step = 0; step < 20; step++) {
-		struct script_call load = { .begin_ns = loop.machine.host_ns,
-					    .end_ns = loop.machine.host_ns + 900000,
-					    .thread = 1, .api = "cuModuleLoadData" };
+		struct script_call load = {.begin_ns = loop.machine.host_ns,
+					   .end_ns = loop.machine.host_ns + 900000,
+					   .thread = 1,
+					   .api = "cuModuleLoadData"};
 
 		if (step < 3) { /* lazy loading in the first steps */
 			script_add_plain(loop.script, &load);

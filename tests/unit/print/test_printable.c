@@ -41,11 +41,11 @@ static void bytes_that_are_no_utf8_become_the_replacement(void **state)
 {
 	(void)state;
 	assert_printable("\xff", "\xef\xbf\xbd");
-	assert_printable("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");             /* overlong */
+	assert_printable("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");		  /* overlong */
 	assert_printable("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* surrogate */
 	assert_printable("\xf4\x90\x80\x80",
 			 "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* beyond U+10FFFF */
-	assert_printable("a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd");           /* cut short */
+	assert_printable("a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd");	      /* cut short */
 }
 
 static void markup_is_escaped_for_pages(void **state)

@@ -172,8 +172,8 @@ static void findings_of_one_part_are_combined_not_added(void **state)
 		sum += device->findings.items[i].gain_high_ms;
 	assert_true(device->findings.count >= 2); /* GT101 and GT102 both draw from the copies */
 	assert_true(device->combined_gain_ms < sum);
-	assert_true(device->combined_gain_ms <= device->rows[LEDGER_COPY].ms +
-							 device->rows[LEDGER_IDLE_SYNC].ms + 1e-9);
+	assert_true(device->combined_gain_ms <=
+		    device->rows[LEDGER_COPY].ms + device->rows[LEDGER_IDLE_SYNC].ms + 1e-9);
 	report_data_free(&report);
 	model_free(model);
 	script_free(script);

@@ -22,7 +22,8 @@ static void run_loop(struct bench *bench, enum wait_style style)
 				machine_sync(&bench->machine, "cudaStreamSynchronize", SYNC_STREAM);
 				machine_work(&bench->machine, 40000); /* Python looks at it */
 			} else if (style == BLOCKING_COPY) {
-				machine_copy(&bench->machine, COPY_D2H, 200000, MEMORY_PINNED, true);
+				machine_copy(&bench->machine, COPY_D2H, 200000, MEMORY_PINNED,
+					     true);
 			} else if (style == SMALL_UPLOAD) {
 				machine_copy(&bench->machine, COPY_H2D, 4096, MEMORY_PINNED, true);
 			}
@@ -127,7 +128,7 @@ static void the_hosts_own_work_bounds_the_gain(void **state)
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
-	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 10, .thread = 1};
 
 	(void)state;
 	bench_init(&bench);

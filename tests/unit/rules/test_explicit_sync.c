@@ -28,9 +28,9 @@ static void each_kind_of_wait_is_raised_by_its_name(void **state)
 	static const struct {
 		const char *api;
 		uint32_t scope;
-	} waits[] = { { "cudaDeviceSynchronize", SYNC_DEVICE },
-		      { "cudaStreamSynchronize", SYNC_STREAM },
-		      { "cudaEventSynchronize", SYNC_EVENT } };
+	} waits[] = {{"cudaDeviceSynchronize", SYNC_DEVICE},
+		     {"cudaStreamSynchronize", SYNC_STREAM},
+		     {"cudaEventSynchronize", SYNC_EVENT}};
 	struct bench bench;
 
 	(void)state;
@@ -68,8 +68,9 @@ static void waits_of_a_helper_thread_are_silent(void **state)
 	(void)state;
 	bench_init(&bench);
 	for (int step = 0; step < 20; step++) {
-		struct script_call sync = { .begin_ns = bench.machine.host_ns, .thread = 2,
-					    .api = "cudaEventSynchronize" };
+		struct script_call sync = {.begin_ns = bench.machine.host_ns,
+					   .thread = 2,
+					   .api = "cudaEventSynchronize"};
 
 		for (int i = 0; i < 30; i++)
 			machine_kernel(&bench.machine, "elementwise_kernel", 30000);
@@ -85,7 +86,7 @@ static void waits_of_a_helper_thread_are_silent(void **state)
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
-	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 10, .thread = 1};
 
 	(void)state;
 	bench_init(&bench);

@@ -78,7 +78,7 @@ static void gaps_between_long_kernels_are_no_launch_problem(void **state)
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
-	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 10, .thread = 1};
 
 	(void)state;
 	bench_init(&bench);

@@ -92,7 +92,7 @@ static void copies_hidden_under_compute_are_silent(void **state)
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
-	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 10, .thread = 1};
 
 	(void)state;
 	bench_init(&bench);

@@ -58,7 +58,7 @@ static void lost_events_are_counted(void **state)
 
 static void absent_gpu_times_are_said_with_the_reason(void **state)
 {
-	struct script_call call = { .begin_ns = 0, .end_ns = 10, .thread = 1 };
+	struct script_call call = {.begin_ns = 0, .end_ns = 10, .thread = 1};
 	struct quality quality;
 	struct bench bench;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ALIGNED_KERNEL "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
-#define ODD_KERNEL "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
+#define ODD_KERNEL     "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
 
 /* A loop whose products are the given one and a large aligned one. */
 static void run_loop(struct bench *bench, const struct record_gemm *gemm, const char *kernel,
@@ -100,7 +100,7 @@ static void one_extent_in_many_products_is_one_finding(void **state)
 
 static void a_batch_of_31_is_contiguous_nowhere_and_silent(void **state)
 {
-	struct record_gemm forward = script_gemm_f16(4096, 31, 1024);      /* y = W x */
+	struct record_gemm forward = script_gemm_f16(4096, 31, 1024);	      /* y = W x */
 	struct record_gemm weight_gradient = script_gemm_f16(1024, 4096, 31); /* dW = dy x^T */
 	struct bench bench;
 
@@ -276,7 +276,8 @@ static void without_shapes_and_witness_it_is_not_judged(void **state)
 	(void)state;
 	bench_init(&bench);
 	for (int step = 0; step < 20; step++) {
-		machine_kernel(&bench.machine, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT", 2000000);
+		machine_kernel(&bench.machine, "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT",
+			       2000000);
 		machine_kernel(&bench.machine, "adam_step", 100000);
 	}
 	bench_run(&bench);
