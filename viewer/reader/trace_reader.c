@@ -180,12 +180,16 @@ static int load_columns(struct trace *trace, size_t index)
 static int load_descriptions(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->chunks.count; i++) {
+		uint64_t gpu_ns = trace->clock.last_gpu_ns;
 		int rc = 0;
 
 		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
 			rc = load_rows(trace, i);
 		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
 			rc = load_columns(trace, i);
+		/* Behind it a group was cut short: its clocks may be there without its GPU records. */
+		if (trace->chunks.list[i].header.sequence > trace->chunks.settled_sequence)
+			trace->clock.last_gpu_ns = gpu_ns;
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc < 0) {
@@ -231,15 +235,17 @@ static uint64_t last_time(const struct trace *trace, int gpu)
 static void judge_completeness(struct trace *trace)
 {
 	uint64_t host = trace->chunks.complete_ticks;
+	uint64_t gpu = trace->clock.last_gpu_ns;
+	bool is_silent = !trace->chunks.has_promises; /* imports and writers that never said */
 
-	if (host == 0) /* imports and writers that never said */
+	if (host == 0 && is_silent)
 		host = last_time(trace, 0);
-	trace->health.host_complete_ns = trace_ticks_to_ns(trace, host);
+	if (gpu == 0 && is_silent)
+		gpu = last_time(trace, 1);
+	trace->health.host_complete_ns = host ? trace_ticks_to_ns(trace, host) : 0;
 	trace->health.gpu_complete_ns = -1;
-	if (!has_gpu_rows(trace))
-		return;
-	trace->health.gpu_complete_ns = trace_gpu_to_ns(
-		trace, trace->clock.last_gpu_ns ? trace->clock.last_gpu_ns : last_time(trace, 1));
+	if (has_gpu_rows(trace))
+		trace->health.gpu_complete_ns = gpu ? trace_gpu_to_ns(trace, gpu) : 0;
 }
 
 static int load(struct trace *trace, struct error *err)

@@ -268,8 +268,15 @@ static void settle_chunks(struct trace_chunks *chunks)
 
 		if (header->covers_sequence > covered)
 			covered = header->covers_sequence;
-		if (header->complete_ticks > chunks->complete_ticks)
-			chunks->complete_ticks = header->complete_ticks;
+		if (header->complete_ticks != 0)
+			chunks->has_promises = true;
+		/* Inside a group the promise is about the whole group, which may be cut short. */
+		if (is_tail(&chunks->list[i]) || header->covers_sequence != 0 ||
+		    header->type == CHUNK_END) {
+			chunks->settled_sequence = header->sequence;
+			if (header->complete_ticks > chunks->complete_ticks)
+				chunks->complete_ticks = header->complete_ticks;
+		}
 		if (header->type == CHUNK_END)
 			chunks->session_end = header->kind;
 	}

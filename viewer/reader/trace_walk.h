@@ -30,7 +30,9 @@ struct trace_chunks {
 	bool from_index;
 	uint64_t damaged_bytes;
 	uint32_t damaged_chunks;
-	uint64_t complete_ticks; /* largest of all chunks */
+	uint64_t complete_ticks; /* largest that is a promise: of tail chunks and ends of groups */
+	uint64_t settled_sequence; /* up to here groups are whole; behind it one was cut short */
+	bool has_promises;       /* the writer says how far a file is complete */
 	uint16_t session_end;    /* enum session_end, 0: no END chunk */
 };
 

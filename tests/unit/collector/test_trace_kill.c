@@ -311,6 +311,43 @@ static void a_complete_file_cut_at_any_byte_gives_a_clear_answer(void **state)
 	close(fd);
 }
 
+static void a_cut_file_promises_nothing_that_was_cut_off(void **state)
+{
+	const uint64_t all_ticks = 10000000;
+	struct trace_writer *writer;
+	uint32_t short_of = 0;
+	long bytes;
+	int fd;
+
+	(void)state;
+	begin(&writer);
+	add_calls(writer, 0, 3000);
+	trace_writer_complete(writer, all_ticks);
+	assert_int_equal(trace_writer_finish(writer, SESSION_EXITED, NULL), 0);
+	copy_file(live_path, copy_path, -1);
+	fd = open(copy_path, O_RDWR);
+	bytes = lseek(fd, 0, SEEK_END);
+	for (long length = bytes - 1; length >= 0; length -= 7) {
+		struct trace_rows rows;
+		struct trace *trace;
+		struct error err = { 0 };
+
+		assert_int_equal(ftruncate(fd, length), 0);
+		if (trace_open(copy_path, &trace, &err) < 0)
+			break;
+		assert_int_equal(trace_rows_load(trace, &rows), 0);
+		if (rows.total < 3000) {
+			assert_true(trace_health(trace)->host_complete_ns <
+				    trace_ticks_to_ns(trace, all_ticks));
+			short_of++;
+		}
+		trace_rows_free(&rows);
+		trace_close(trace);
+	}
+	assert_true(short_of > 100);
+	close(fd);
+}
+
 static void a_byte_that_flips_gives_a_clear_answer(void **state)
 {
 	struct trace_writer *writer;
@@ -371,6 +408,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_kill_while_columns_are_longer_than_the_tail_loses_nothing),
 		cmocka_unit_test(a_file_cut_at_any_byte_gives_a_clear_answer),
 		cmocka_unit_test(a_complete_file_cut_at_any_byte_gives_a_clear_answer),
+		cmocka_unit_test(a_cut_file_promises_nothing_that_was_cut_off),
 		cmocka_unit_test(a_byte_that_flips_gives_a_clear_answer),
 	};
 
