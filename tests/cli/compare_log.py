@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds a trace against the exact log of the simulated driver. usage: compare_log.py LOG DUMP.tsv
+
+Every driver call that copies, sets, launches, allocates, frees or waits, every cuBLAS product and,
+where the runtime is a shared library, every runtime call must stand in the trace once, in the same
+order and with the same numbers; so must everything that the GPU did, with the same duration up to
+the rounding of two clock conversions.
+"""
+import re
+import sys
+
+from simlog import read_log
+
+TYPES = {0: "f32", 1: "f64", 2: "f16", 14: "bf16"}  # cudaDataType_t of the samples
+OPERATIONS = {0: "N", 1: "T", 2: "C"}
+ROUNDING_NS = 2
+
+
+def read_dump(path):
+    """{kind: [row as dict]} of `gputrace dump --format tsv`."""
+    tables, kind, names = {}, None, None
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            cells = line.rstrip("\n").split("\t")
+            if line.startswith("# "):
+                kind, names = line[2:].strip(), None
+                tables[kind] = []
+            elif names is None:
+                names = cells
+            else:
+                tables[kind].append(dict(zip(names, cells)))
+    return tables
+
+
+def level_of(api):
+    if re.match(r"_*cuda", api):
+        return "rt"
+    return "blas" if api.startswith("cublas") else "call"
+
+
+def triple(cells, name):
+    return ",".join(cells[f"{name}[{i}]"] for i in range(3)) if f"{name}[0]" in cells else cells[name]
+
+
+def from_log(event):
+    """(kind, api, numbers) of a log line, None for one that the trace need not have."""
+    api, name = event["function"], event["function"].lower()
+    if event["tag"] == "blas":
+        if "gemm" not in name:
+            return None
+        return ("gemm", api, event["m"], event["n"], event["k"], event["lda"], event["ldb"],
+                event["ldc"], letter(event["opa"]), letter(event["opb"]), element(event["typea"]),
+                element(event["typeb"]), element(event["typec"]), event["batch"])
+    if "direction" in event:
+        return ("copy", api, event["direction"], event["bytes"])
+    if "memset" in name:
+        return ("set", api, event["bytes"])
+    if "launchkernel" in name:
+        return ("launch", api, event["name"], event["grid"], event["block"], event["shared"])
+    if re.search(r"malloc|memalloc|hostalloc", name):
+        return ("memory", api, "alloc", event["address"], event["bytes"])
+    if re.search(r"memfree|cudafree|freehost", name):
+        return ("memory", api, "free", event["address"])
+    if re.search(r"synchronize", name):
+        return ("sync", api)
+    return None
+
+
+def letter(value):
+    return OPERATIONS.get(value, value)
+
+
+def element(value):
+    return TYPES.get(value, value)
+
+
+def from_trace(kind, row):
+    api = row["api"]
+    if kind == "gemm":
+        return (kind, api, *(int(row[c]) for c in ("m", "n", "k", "lda_elements", "ldb_elements",
+                                                  "ldc_elements")),
+                row["op_a"], row["op_b"], row["type_a"], row["type_b"], row["type_c"],
+                int(row["batch"]))
+    if kind == "copy":
+        return (kind, api, row["direction"], int(row["size_bytes"]))
+    if kind == "set":
+        return (kind, api, int(row["size_bytes"]))
+    if kind == "launch":
+        return (kind, api, row["kernel"], triple(row, "grid"), triple(row, "block"),
+                int(row["shared_bytes"]))
+    if kind == "memory":
+        numbers = (int(row["address"], 0),)
+        if row["op"] in ("1", "alloc"):
+            return (kind, api, "alloc", *numbers, int(row["size_bytes"]))
+        return (kind, api, "free", *numbers)
+    return (kind, api)
+
+
+def differences(what, wanted, got):
+    if wanted == got:
+        print(f"{what}: {len(wanted)} equal")
+        return 0
+    print(f"{what}: DIFFER, log has {len(wanted)}, trace has {len(got)}")
+    for i, (a, b) in enumerate(zip(wanted + [None] * len(got), got + [None] * len(wanted))):
+        if a != b:
+            print(f"  first difference at {i}:\n    log   {a}\n    trace {b}")
+            break
+    return 1
+
+
+def compare_calls(events, tables, level):
+    wanted = []
+    for event in sorted((e for e in events if e["tag"] == level), key=lambda e: e["sequence"]):
+        numbers = from_log(event)
+        if numbers and event["result"] == 0:
+            wanted.append((event["sequence"], numbers))
+    got = []
+    for kind in ("copy", "set", "launch", "memory", "sync", "gemm"):
+        for row in tables.get(kind, []):
+            if level_of(row["api"]) == level and row["status"] == "0":
+                got.append((int(row["end_ns"]), int(row["call_id"]), from_trace(kind, row)))
+    return differences(f"{level} lines", [numbers for _, numbers in wanted],
+                       [numbers for _, _, numbers in sorted(got)])
+
+
+def compare_gpu(events, tables):
+    wanted, got = [], []
+    for event in events:
+        if event["tag"] == "gpu":
+            what = event["name"] if event["kind"] == "kernel" else event["bytes"]
+            wanted.append((event["kind"], event["correlation"], str(what),
+                           event.get("direction", ""), event["end_ns"] - event["begin_ns"]))
+    for kind in ("kernel", "copy", "set"):
+        for row in tables.get("gpu_" + kind, []):
+            what = row["kernel"] if kind == "kernel" else row["size_bytes"]
+            got.append((kind, int(row["correlation"]), what, row.get("direction", ""),
+                        int(row["end_ns"]) - int(row["begin_ns"])))
+    wanted.sort()
+    got.sort()
+    bad = differences("gpu lines", [w[:-1] for w in wanted], [g[:-1] for g in got])
+    worst = max((abs(w[-1] - g[-1]) for w, g in zip(wanted, got)), default=0)
+    if not bad and worst > ROUNDING_NS:
+        print(f"gpu durations: DIFFER by up to {worst} ns")
+        bad = 1
+    return bad
+
+
+def main():
+    events, tables = read_log(sys.argv[1]), read_dump(sys.argv[2])
+    levels = {"call"}
+    levels |= {e["tag"] for e in events if e["tag"] == "blas"}
+    if "--runtime" in sys.argv:
+        levels.add("rt")
+    bad = sum(compare_calls(events, tables, level) for level in sorted(levels))
+    bad += compare_gpu(events, tables)
+    if not any(e["tag"] == "gpu" for e in events):
+        print("the log has no GPU work at all")
+        bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: log_equality.sh BUILD NAME SAMPLE VARIANT [OPTION...]
+# The trace of a sample equals the simulated driver's exact log, and the sample itself prints and
+# returns the same with and without the shim.
+sample=$3 variant=$4
+. "$(dirname "$0")/cli.sh" "$1" "$2"
+shift 4
+program=$samples/$sample$variant
+need_program "$program"
+export SIMCUDA_TIME_SCALE=0
+
+"$program" "$@" >plain.txt 2>plain_errors.txt
+plain=$?
+record traces env SIMCUDA_LOG="$work/log.tsv" "$program" "$@" >traced.txt 2>traced_errors.txt
+traced=$?
+[ $plain = $traced ] || fail "exit code $traced with the shim, $plain without"
+[ $plain = 0 ] || fail "exit code $plain: $(cat plain_errors.txt)"
+cmp plain.txt traced.txt || fail "standard output differs with the shim"
+cmp plain_errors.txt traced_errors.txt || fail "standard error differs with the shim"
+[ -s plain.txt ] || fail "the sample printed nothing"
+
+trace=$(trace_in traces) || exit 1
+"$gputrace" dump --format tsv "$trace" >dump.tsv || fail "dump gave $?"
+level=()
+[ "$variant" = "" ] && level=(--runtime)
+python3 "$here/compare_log.py" log.tsv dump.tsv "${level[@]}" || fail "trace and log differ, see $work"

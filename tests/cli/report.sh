@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: report.sh BUILD NAME SAMPLE VARIANT: see check_report.py.
+sample=$3 variant=$4
+. "$(dirname "$0")/cli.sh" "$1" "$2"
+need_program "$samples/$sample$variant"
+export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
+python3 "$here/check_report.py" "$gputrace" "$sample" "$samples/$sample$variant" "$work" ||
+	fail "the report of $sample is not what was planted"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report of each sample must say: planted findings, and which twin proves which gain."""
+
+A100 = "NVIDIA A100-SXM4-80GB"
+
+# id, which of its evidence must be what. A pair is a range.
+PAGEABLE = {"direction": "H2D", "copies_per_step": 1, "pageable_gbs": (9.5, 10.5),
+            "pinned_gbs": (24, 26), "pinned_rate_from": "this run"}
+
+
+def unpadded(extent, padded, aligned_bytes):
+    return ("GT201", {"extent": extent, "padded_extent": padded, "aligned_bytes": aligned_bytes,
+                      "type": "bf16"})
+
+
+VOCABULARY = unpadded(50257, 50304, 2)
+FEED_FORWARD = unpadded(10922, 10944, 4)
+LOSS = ("GT103", {"copy_bytes": 4, "direction": "D2H", "waits_per_step": (0.95, 1.05)})
+TIMING = ("GT503", {"waits_per_step": (0.95, 1.05)})
+
+# sample -> planted findings; cures: options -> the finding whose range holds the step time gained,
+# None: the range of all findings together.
+CASES = {
+    "pageable_copy": {
+        "planted": [("GT102", dict(PAGEABLE, bytes_per_step=16 << 20)),
+                    ("GT101", {"h2d_bytes_per_step": 17 << 20, "h2d_achieved_gbs": (9.5, 11)})],
+        "cures": {"--cured": None, "--pinned": "GT102"},
+        "per_step": {"h2d_bytes_per_step": 17 << 20, "d2h_bytes_per_step": 0,
+                     "launches_per_step": 17},
+    },
+    "unpadded_gemm": {
+        "planted": [VOCABULARY, FEED_FORWARD],
+        "cures": {"--cured": None, "--vocabulary 50304": VOCABULARY,
+                  "--feed-forward 10944": FEED_FORWARD},
+        "silent": ["--cured --batch 31", "--cured --batch 4095"],
+        "per_step": {"h2d_bytes_per_step": 0, "launches_per_step": 9},
+    },
+    "sync_in_loop": {
+        "planted": [LOSS, TIMING],
+        "cures": {"--cured": None, "--untimed": "GT503", "--late-loss": "GT103"},
+        "per_step": {"d2h_bytes_per_step": 4, "launches_per_step": (15.5, 16.5)},
+    },
+    "train_loop": {
+        "planted": [VOCABULARY, FEED_FORWARD, LOSS, TIMING,
+                    ("GT102", dict(PAGEABLE, bytes_per_step=32 << 20)),
+                    ("GT101", {"h2d_bytes_per_step": 33 << 20, "h2d_achieved_gbs": (9.5, 11)})],
+        "cures": {"--cured": None, "--vocabulary 50304": VOCABULARY,
+                  "--feed-forward 10944": FEED_FORWARD, "--overlap": "GT102"},
+        "per_step": {"h2d_bytes_per_step": 33 << 20, "d2h_bytes_per_step": 4,
+                     "launches_per_step": 73},
+    },
+}
