@@ -75,7 +75,8 @@ static bool looks_like_json(const unsigned char *data, size_t bytes)
 static bool looks_like_pickle(const unsigned char *data, size_t bytes)
 {
 	return (bytes >= 2 && data[0] == 0x80 && data[1] >= 2 && data[1] <= 5) ||
-	       starts(data, bytes, "(dp", 3) || starts(data, bytes, "(lp", 3) ||
+	       (bytes >= 3 && data[0] == '(' && (data[1] == 'd' || data[1] == 'l') &&
+		memchr("pSVI(", data[2], 5)) ||
 	       starts(data, bytes, "}q", 2) || starts(data, bytes, "]q", 2);
 }
 

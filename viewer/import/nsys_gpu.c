@@ -50,13 +50,12 @@ static void add_kernel(struct nsys *n, sqlite3_stmt *s)
 		return;
 	/* The mangled name says most, but few exports have it. */
 	for (int column = c; column < c + 3 && !r.kernel; column++) {
+		if (nsys_has(s, column))
+			r.kernel = nsys_string(n, NAME_KERNEL, nsys_int(s, column));
 		size_t length;
-		const char *name =
-			nsys_has(s, column) ? nsys_text(n, nsys_int(s, column), &length) : NULL;
-		if (!name)
-			continue;
-		r.kernel = nsys_string(n, NAME_KERNEL, nsys_int(s, column));
-		import_join_kernel(n->join, r.gpu.correlation, r.kernel, name, length);
+		const char *name = r.kernel ? nsys_text(n, nsys_int(s, column), &length) : NULL;
+		if (name)
+			import_join_kernel(n->join, r.gpu.correlation, r.kernel, name, length);
 	}
 	for (int i = 0; i < 3; i++) {
 		r.grid[i] = to_u32(nsys_int(s, c + 3 + i));

@@ -312,6 +312,74 @@ static void threads_keep_their_names(void **state)
 	imported_free(&in);
 }
 
+static void kernel_names_tell_how_operands_lie(void **state)
+{
+	static const struct {
+		const char *kernel;
+		char op_a, op_b;
+		uint8_t compute;
+	} rows[] = {
+		{"ampere_sgemm_128x64_nn", 'N', 'N', ELEMENT_UNKNOWN},
+		{"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128_32x5_tn_align4>(x)",
+		 'T', 'N', ELEMENT_TF32},
+		{"sm80_xmma_gemm_f32f32_f32f32_f32_nt_n_tilesize128x64x8", 'N', 'T',
+		 ELEMENT_UNKNOWN},
+		{"volta_sgemm_64x32_sliced1x4_tt", 'T', 'T', ELEMENT_UNKNOWN},
+		{"some_nn_gemm", 0, 0, ELEMENT_UNKNOWN},
+		{"gemm_ntx", 0, 0, ELEMENT_UNKNOWN},
+	};
+	char events[4096];
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 2; i++) {
+		const char *kernel = rows[i / 2].kernel;
+		char gpu[1024];
+		snprintf(gpu, sizeof(gpu),
+			 "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"%s\", \"pid\": 0, "
+			 "\"tid\": 7, "
+			 "\"ts\": 30, \"dur\": 5, \"args\": {\"correlation\": 1}}",
+			 kernel);
+		/* The kernel may come before or after its launch. */
+		snprintf(events, sizeof(events), "%s,%s,%s",
+			 OPERATOR("aten::mm", "10", "50",
+				  "\"Input Dims\": [[4, 16], [16, 8]], \"Input type\": [\"float\", "
+				  "\"float\"]"),
+			 i % 2 ? gpu : LAUNCH("20", "1"), i % 2 ? LAUNCH("20", "1") : gpu);
+		struct imported in;
+		struct record_gemm gemm;
+		import_events(events, &in);
+		assert_int_equal(in.rc, 0);
+		assert_true(imported_record(&in, RECORD_KIND_gemm, 0, &gemm, NULL));
+		assert_int_equal(gemm.op_a, rows[i / 2].op_a);
+		assert_int_equal(gemm.op_b, rows[i / 2].op_b);
+		assert_int_equal(gemm.type_compute, rows[i / 2].compute);
+		imported_free(&in);
+	}
+}
+
+static void unused_gpus_of_the_machine_are_left_out(void **state)
+{
+	struct imported in;
+	(void)state;
+	import_text("{\"deviceProperties\": [{\"id\": 0, \"name\": \"A\"}, {\"id\": 1, \"name\": "
+		    "\"B\"}], "
+		    "\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", "
+		    "\"ts\": 1, "
+		    "\"dur\": 1, \"args\": {\"device\": 1}}]}",
+		    &in);
+	assert_int_equal(in.rc, 0);
+	assert_int_equal(trace_device_count(in.trace), 1);
+	assert_int_equal(trace_device(in.trace, 0)->ordinal, 1);
+	imported_free(&in);
+
+	import_text("{\"deviceProperties\": [{\"id\": 0, \"name\": \"A\"}, {\"id\": 1, \"name\": "
+		    "\"B\"}], "
+		    "\"traceEvents\": [" LAUNCH("1", "1") "]}",
+		    &in);
+	assert_int_equal(in.rc, 0);
+	assert_int_equal(trace_device_count(in.trace), 2);
+	imported_free(&in);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +396,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(missing_gpu_work_is_said),
 		cmocka_unit_test(amd_recordings_are_imported_and_named),
 		cmocka_unit_test(threads_keep_their_names),
+		cmocka_unit_test(kernel_names_tell_how_operands_lie),
+		cmocka_unit_test(unused_gpus_of_the_machine_are_left_out),
 	};
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
