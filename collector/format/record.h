@@ -290,12 +290,16 @@ struct record_mark {
 	uint64_t end_ticks; /* 0: never closed in this recording */
 	uint64_t name;      /* NAME_MARK number */
 	uint64_t domain;    /* NAME_MARK number, 0 the default domain */
-	uint64_t value;     /* integer payload, 0 none */
+	uint64_t value;     /* integer payload, 0 none; NCCL's marks: bytes */
 	uint8_t type;       /* enum mark_type */
 	uint8_t source;     /* enum mark_source */
 	uint16_t reserved0;
 	uint32_t category;  /* as the program numbers them, 0 none */
+	uint64_t communicator; /* NCCL's marks: its hash, 0 none */
+	uint32_t peer;      /* NCCL's marks: root or peer rank; MARK_NO_PEER none */
+	uint32_t reserved1;
 };
+#define MARK_NO_PEER UINT32_MAX
 
 enum block_op {
 	BLOCK_ALLOC = 1,          /* a block was handed out */
@@ -394,7 +398,7 @@ static_assert(sizeof(struct record_copy) == 96, "record_copy");
 static_assert(sizeof(struct record_launch) == 104, "record_launch");
 static_assert(sizeof(struct record_memory) == 88, "record_memory");
 static_assert(sizeof(struct record_gemm) == 152, "record_gemm");
-static_assert(sizeof(struct record_mark) == 56, "record_mark");
+static_assert(sizeof(struct record_mark) == 72, "record_mark");
 static_assert(sizeof(struct record_block) == 80, "record_block");
 static_assert(sizeof(struct record_gpu_kernel) == 104, "record_gpu_kernel");
 

@@ -143,6 +143,8 @@ static const struct record_column columns_mark[] = {
 	COLUMN(struct record_mark, 35, type, DICTIONARY),
 	COLUMN(struct record_mark, 36, source, DICTIONARY),
 	COLUMN(struct record_mark, 37, category, DICTIONARY),
+	COLUMN(struct record_mark, 38, communicator, DICTIONARY),
+	COLUMN(struct record_mark, 39, peer, DICTIONARY),
 };
 
 static const struct record_column columns_block[] = {
