@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Memory of the session: what happens when it is short, and that loss is never silent.
+. "$(dirname "$0")/shim_lib.sh"
+
+runtime=$progs/prog_runtime
+
+case_drops_are_counted_when_the_ring_is_full() {
+	export GPUTRACE_TEST_RING_DUMP=slow GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1 GPUTRACE_GPU=off
+	same_with_and_without "$runtime" copy 2000
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^dropped\tkind=18' "dropped copies are counted"
+	# Rows of driver and runtime: three copies per turn, each with its nested call.
+	local written=$(count "$work/dump.txt" '^copy\t')
+	local lost=$(sed -n 's/^dropped\tkind=18\tcount=//p' "$work/dump.txt")
+	[ $((written + lost)) -eq 12000 ] || fail "$written written + $lost dropped are not 12000"
+	has "$work/dump.txt" 'bad=0' "no broken record"
+}
+
+case_a_ring_grows_before_anything_is_lost() {
+	export GPUTRACE_RING_KIB=32 GPUTRACE_GPU=off GPUTRACE_TEST_RING_DUMP=slow
+	same_with_and_without "$runtime" copy 700
+	dump >"$work/dump.txt"
+	has_not "$work/dump.txt" '^dropped' "nothing dropped"
+	[ "$(count "$work/dump.txt" '^copy\t')" -eq 4200 ] || fail "every record once"
+}
+
+case_waiting_for_room_loses_nothing_while_the_collector_lives() {
+	export GPUTRACE_ON_FULL=wait GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1 GPUTRACE_GPU=off
+	same_with_and_without "$runtime" copy 500
+	dump >"$work/dump.txt"
+	local lost=$(sed -n 's/^dropped\tkind=18\tcount=//p' "$work/dump.txt")
+	[ "${lost:-0}" -eq 0 ] || fail "$lost copies dropped"
+	has "$work/dump.txt" 'bad=0\tpads=[1-9]' "records never cross the end of a ring"
+}
+
+case_waiting_has_a_budget() {
+	export GPUTRACE_ON_FULL=wait GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1 GPUTRACE_GPU=off
+	export GPUTRACE_TEST_RING_DUMP=slow
+	local begin=$(date +%s%N)
+	traced "$runtime" copy 3000 >/dev/null
+	local ms=$((($(date +%s%N) - begin) / 1000000))
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^dropped' "the budget is used up, the rest is dropped"
+	[ $ms -lt 5000 ] || fail "waited $ms ms"
+}
+
+case_threads_without_a_ring_are_counted() {
+	export GPUTRACE_MEMORY_MIB=1 GPUTRACE_RING_KIB=256 GPUTRACE_GPU=off
+	same_with_and_without "$runtime" threads 1
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^end.*bad=0' "a clean end"
+	local written=$(count "$work/dump.txt" 'set\tapi=cudaMemset\t')
+	[ "$written" -lt 400 ] || has "$work/dump.txt" 'unrecorded=0' "all or counted"
+	[ "$written" -eq 400 ] || has "$work/dump.txt" 'unrecorded=[1-9]' "calls without a ring are counted"
+}
+
+case_a_file_size_limit_does_not_kill_the_program() {
+	(ulimit -f 16 && same_with_and_without "$runtime" copy 3) || fail "the program was killed"
+	[ -z "$(ls "$out"/ring.* 2>/dev/null)" ] || fail "a session in 16 KiB"
+	# Room for some rings only.
+	rm -f "$out"/*
+	(ulimit -f 1000 && GPUTRACE_GPU=off traced "$runtime" threads 2 >/dev/null) || fail "the program was killed"
+}
+
+case_few_descriptors_are_enough() {
+	(ulimit -n 64 && same_with_and_without "$runtime" copy 3) || fail "the program failed"
+	dumps 1
+}
+
+case_closed_descriptors_do_no_harm() {
+	export GPUTRACE_GPU=off
+	same_with_and_without "$runtime" close
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^end\tended.*bad=0' "what was recorded is whole"
+}
+
+case_an_unwritable_directory_does_no_harm() {
+	export GPUTRACE_OUT=/nonexistent/directory
+	for collector in "$build/bin/gputrace-collector" none; do
+		LD_PRELOAD=$shim GPUTRACE_COLLECTOR=$collector "$runtime" copy 2 >"$work/with.txt" ||
+			fail "the program failed"
+		"$runtime" copy 2 | cmp -s - "$work/with.txt" || fail "the output differs"
+	done
+}
+
+case_wrong_settings_are_ignored_and_said() {
+	export GPUTRACE_RING_KIB=many
+	same_with_and_without "$runtime" copy
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^info\toption.ignored=GPUTRACE_RING_KIB' "said in the trace"
+}
+
+shim_main "$@"
