@@ -32,7 +32,6 @@
 #include "thread.h"
 
 #ifdef GPUTRACE_HAVE_COLLECTOR_CORE
-#include "../collector/base/error.h"
 #include "../collector/collector.h"
 #endif
 
@@ -213,12 +212,11 @@ static struct collector_options thread_options;
 
 static void *collector_thread(void *unused)
 {
-	struct error error;
 	(void)unused;
 	thread_mute();
-	int rc = collector_run(&thread_options, &error);
+	int rc = collector_run(&thread_options, NULL);
 	if (rc)
-		SHIM_LOG(ERROR, "the collecting thread failed: %s", error.text);
+		SHIM_LOG(ERROR, "the collecting thread failed: %s", strerror(-rc));
 	return NULL;
 }
 

@@ -82,8 +82,7 @@ static void *open_toolkit(int major)
 {
 	const char *const roots[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda" };
 	char name[64];
-	snprintf(name, sizeof(name), "libcupti.so.%d", major);
-	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	void *handle = NULL;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !handle; i++) {
 		if (!roots[i])
 			continue;
@@ -91,7 +90,8 @@ static void *open_toolkit(int major)
 		if (!handle)
 			handle = open_at("%s/lib64/libcupti.so.%d", roots[i], major);
 	}
-	return handle;
+	snprintf(name, sizeof(name), "libcupti.so.%d", major);
+	return handle ? handle : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int driver_major(void)

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "self.h"
@@ -107,10 +108,33 @@ static int search_visit(struct dl_phdr_info *info, size_t size, void *argument)
 	return search->found != NULL;
 }
 
+/* Whether an address lies in a library of this kind, whatever its version. */
+static bool is_in_library(const struct wrap_library *library, const void *address)
+{
+	Dl_info info;
+	if (!dladdr(address, &info) || !info.dli_fname)
+		return false;
+	const char *slash = strrchr(info.dli_fname, '/');
+	return !strncmp(slash ? slash + 1 : info.dli_fname, library->module_prefix,
+			strlen(library->module_prefix));
+}
+
+/* What a call would reach without us: the next definition in the global search order. */
+static void *find_next(const struct wrap_library *library, const char *name, const char *version)
+{
+	void *found = symbol_of(RTLD_NEXT, name, version);
+	if (!version)
+		return found;
+	/* Another preload may wrap the function too. Its symbol has no version, which the loader lets
+	 * satisfy a versioned reference but dlvsym() does not. */
+	void *any = symbol_of(RTLD_NEXT, name, NULL);
+	return any && any != found && !is_in_library(library, any) ? any : found;
+}
+
 static void *find(const struct wrap_library *library, unsigned int node, const char *name)
 {
 	const char *version = library->nodes ? library->nodes[node] : NULL;
-	void *found = symbol_of(RTLD_NEXT, name, version);
+	void *found = find_next(library, name, version);
 	if (!found)
 		found = search_module(library->sonames[node], name, version);
 	if (!found) {

@@ -14,6 +14,7 @@
 #include "lifecycle.h"
 #include "real.h"
 #include "self.h"
+#include "shim_log.h"
 #include "thread.h"
 #include "wrap.h"
 
@@ -124,6 +125,13 @@ static void *find_for_caller(const char *name, const void *caller)
 	return found && self_contains(found) ? NULL : found;
 }
 
+/* Whether the real dlsym would answer with an export of ours that has nothing behind it. */
+static bool is_own_export_visible(void *handle, const char *name)
+{
+	void *found = real_dlsym(handle, name);
+	return found && self_contains(found);
+}
+
 /* The driver and cuDNN look up names of their own in libraries behind them: not our business. */
 static bool is_inside_library(const void *caller)
 {
@@ -166,16 +174,19 @@ static struct lookup_answer answer_wrapped(const struct wrap_library *library, u
 		found = find_for_caller(name, caller);
 	if (found && is_wrapper(library, row, found, &node)) {
 		/* Our own export was in the way of the truth. */
-		void *real = as_object(real_find(library, node, row));
-		if (!real)
-			real = handle == RTLD_DEFAULT ? find_for_caller(name, caller) :
-							real_dlsym(RTLD_NEXT, name);
-		found = real;
+		found = as_object(real_find(library, node, row));
+		if (!found && handle == RTLD_DEFAULT)
+			found = find_for_caller(name, caller);
 	}
-	if (!found && handle == RTLD_DEFAULT)
-		return answer.jump && !self_contains(real_dlsym(handle, name)) ?
-			       answer : (struct lookup_answer){ NULL, NULL };
-	return (struct lookup_answer){ NULL, found ? classify(library, row, found) : NULL };
+	if (found)
+		found = classify(library, row, found);
+	/* What dlerror() says next is the last of our own look-ups: it must be about this one. */
+	if (!found && !is_own_export_visible(handle, name))
+		return answer;
+	if (!found)
+		return (struct lookup_answer){ NULL, real_dlsym(RTLD_NEXT, name) };
+	dlerror();
+	return (struct lookup_answer){ NULL, found };
 }
 
 struct lookup_answer gputrace_lookup(void *handle, const char *name, const void *caller)
@@ -246,14 +257,21 @@ static unsigned int find_address(const void *object)
 void *lookup_classify_driver(const char *symbol, void *address)
 {
 	unsigned int row;
-	if (!address || thread_now == &thread_muted || !lifecycle_is_in_charge() ||
-	    self_contains(address))
+	if (thread_now == &thread_muted || !lifecycle_is_in_charge())
 		return address;
+	if (!address || self_contains(address)) {
+		SHIM_LOG(DEBUG, "look-up: cuGetProcAddress(%s, ...) -> %s", symbol ? symbol : "?",
+			 address ? "wrapper already" : "nothing");
+		return address;
+	}
 	int saved_errno = errno;
 	/* Where two names share an address, the name that was asked for is meant. */
 	const struct wrap_library *library = symbol ? find_row(symbol, &row) : NULL;
 	if (library != &wrap_driver || as_object(real_find(&wrap_driver, 0, row)) != address)
 		row = find_address(address);
 	errno = saved_errno;
-	return row < wrap_driver.row_count ? as_object(wrap_driver.rows[row].wrapper[0]) : address;
+	bool is_wrapped = row < wrap_driver.row_count;
+	SHIM_LOG(DEBUG, "look-up: cuGetProcAddress(%s, ...) -> %s", symbol ? symbol : "?",
+		 is_wrapped ? "wrapper" : "driver");
+	return is_wrapped ? as_object(wrap_driver.rows[row].wrapper[0]) : address;
 }
