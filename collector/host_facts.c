@@ -110,8 +110,12 @@ static void add_host(struct trace_writer *writer, const char *sysfs_dir)
 		if (small_file_number(&at, 10, &kib))
 			fact(writer, "host.memory_bytes", "%llu", (unsigned long long)kib * 1024);
 	}
-	if (small_file_line("/proc/driver/nvidia/version", text, sizeof(text)))
-		fact(writer, "driver.nvidia", "%s", text);
+	if (small_file_read("/proc/cpuinfo", text, sizeof(text)) > 0 &&
+	    status_field(text, "model name", value, sizeof(value)))
+		fact(writer, "host.cpu", "%s", value[0] == ':' ? value + 2 : value);
+	snprintf(path, sizeof(path), "%.256s/module/nvidia/version", sysfs_dir);
+	if (small_file_line(path, text, sizeof(text)))
+		fact(writer, "driver.version", "%s", text);
 }
 
 static void add_cgroup(struct trace_writer *writer, const char *proc, const char *sysfs_dir)
@@ -171,7 +175,7 @@ static void add_session(struct trace_writer *writer, const struct collector_opti
 	fact(writer, "session.start_realtime_ns", "%llu",
 	     (unsigned long long)control->start_realtime_ns);
 	fact(writer, "session.start_ticks", "%llu", (unsigned long long)control->start_ticks);
-	fact(writer, "process.id", "%u", control->process_id);
+	fact(writer, "process.pid", "%u", control->process_id);
 	fact(writer, "clock.kind", "%s", kind < 4 ? clocks[kind] : "unknown");
 	fact(writer, "clock.hz", "%llu", (unsigned long long)control->clock_hz);
 	fact(writer, "shim.build", "%.*s",
@@ -184,11 +188,18 @@ static void add_session(struct trace_writer *writer, const struct collector_opti
 
 static void add_environment(struct trace_writer *writer, const char *const *environment)
 {
+	static const char *const sizes[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					     "SLURM_NTASKS" };
 	const char *rank = trace_name_rank(environment);
+	const char *size = NULL;
 	char key[96];
 
 	if (rank)
-		fact(writer, "job.rank", "%s", rank);
+		fact(writer, "rank", "%s", rank);
+	for (size_t i = 0; rank && !size && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		size = trace_name_variable(environment, sizes[i]);
+	if (size)
+		fact(writer, "world_size", "%s", size);
 	for (size_t i = 0; i < sizeof(recorded_variables) / sizeof(recorded_variables[0]); i++) {
 		const char *value = trace_name_variable(environment, recorded_variables[i]);
 

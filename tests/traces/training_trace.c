@@ -291,9 +291,9 @@ static const struct {
 static const struct {
 	const char *key, *value;
 } infos[] = {
-	{ "session.job", "train" }, { "session.command", "python train.py" },
+	{ "process.job", "train" }, { "process.command", "python train.py" },
 	{ "host.name", "node17" }, { "host.cpus", "32" }, { "host.numa_nodes", "2" },
-	{ "process.id", "4242" }, { "clock.hz", "2000000000" },
+	{ "process.pid", "4242" }, { "clock.hz", "2000000000" },
 	{ "gputrace.test", "written by tests/traces/make_traces" },
 };
 

@@ -116,15 +116,18 @@ static bool find_index(const struct trace_file *file, struct trace_chunk *chunk,
 	return false;
 }
 
-/* Entries of a verified index payload; false when one of them is impossible. */
+/* Entries of a verified index payload; -EBADMSG when one of them is not what stands in the file. */
 static int read_entries(const struct trace_file *file, const uint8_t *entries, size_t bytes,
 			struct trace_chunks *chunks)
 {
 	for (size_t at = 0; at + CHUNK_INDEX_ENTRY_BYTES <= bytes; at += CHUNK_INDEX_ENTRY_BYTES) {
 		struct trace_chunk chunk = { .offset = bytes_load64(entries + at) };
+		uint8_t header[CHUNK_HEADER_BYTES];
 		int rc;
 
-		if (!chunk_header_load(entries + at + 8, &chunk.header))
+		if (!chunk_header_load(entries + at + 8, &chunk.header) ||
+		    !trace_file_read(file, chunk.offset, header, sizeof(header)) ||
+		    memcmp(header, entries + at + 8, sizeof(header)) != 0)
 			return -EBADMSG;
 		if (chunk.offset > file->bytes ||
 		    chunk_disk_bytes(&chunk.header) > file->bytes - chunk.offset)

@@ -327,7 +327,7 @@ static void the_same_code_works_as_a_thread_of_the_job(void **state)
 	assert_int_equal(trace_open(path, &trace, NULL), 0);
 	assert_string_equal(trace_info(trace, "collector.mode"), "thread");
 	assert_string_equal(trace_info(trace, "collector.fallback"), "a test");
-	assert_string_equal(trace_info(trace, "job.rank"), "3");
+	assert_string_equal(trace_info(trace, "rank"), "3");
 	assert_string_equal(trace_info(trace, "env.NCCL_ALGO"), "Ring");
 	assert_null(trace_info(trace, "env.SECRET"));
 	trace_close(trace);
