@@ -14,16 +14,15 @@
 
 #include <string.h>
 
-#define SETS 64
-#define WAYS 8
+#define STACKS  512 /* that a thread remembers */
+#define BUCKETS 256
+#define CHAIN   32 /* stacks of one bucket that are looked at */
 #define WORD_LIMIT (2 * (SITE_NATIVE_DEPTH + 1)) /* a stack that needs more is not kept */
 
 /* Time for unwinding that a thread may spend at once, and what share of its time fills it up. */
 #define CREDIT_US    200000
 #define CREDIT_SHARE 50
-/* Estimates: libunwind on a known address, and with the unwind data to be read first. */
-#define STEP_NS       700
-#define RECOGNISED_NS 15
+#define STEP_NS      300 /* estimate of one frame */
 
 struct word {
 	uintptr_t address;
@@ -31,27 +30,23 @@ struct word {
 };
 
 struct known_stack {
+	struct site_native_stack stack;
+	uint64_t key;
 	const uintptr_t *frame;
 	uintptr_t stop_begin; /* walks that end elsewhere are other stacks */
-	uint64_t hash;
-	uint32_t frame_count;
 	uint32_t word_count;
-	bool is_truncated;
-	uintptr_t frames[SITE_NATIVE_DEPTH];
+	uint16_t next;  /* of the same bucket: index + 1, 0 at the end */
+	bool is_recent; /* recognised since the victim's hand came by */
 	struct word words[WORD_LIMIT];
 };
 
-struct set {
-	uint64_t keys[WAYS]; /* 0: empty */
-	uint32_t next;       /* to be replaced */
-};
-
 struct site_cache_thread {
-	struct set sets[SETS];
 	uint64_t credit_until_ticks; /* as if the time up to here had been spent on unwinding */
-	uintptr_t frames[SITE_NATIVE_DEPTH]; /* of a stack that is not kept */
+	uint16_t buckets[BUCKETS];   /* index + 1 of the first stack, the last recognised one first */
+	uint32_t victim;             /* the hand that looks for a stack to forget */
+	struct site_native_stack unkept;
 	struct unwind_frame unwound[SITE_NATIVE_DEPTH + 1];
-	struct known_stack stacks[SETS][WAYS];
+	struct known_stack stacks[STACKS];
 };
 
 size_t site_cache_bytes(void)
@@ -65,7 +60,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 29);
 }
 
-static bool is_unchanged(const struct known_stack *known)
+static inline bool is_unchanged(const struct known_stack *known)
 {
 	for (uint32_t i = 0; i < known->word_count; i++) {
 		if (*(const uintptr_t *)known->words[i].address != known->words[i].value)
@@ -74,31 +69,70 @@ static bool is_unchanged(const struct known_stack *known)
 	return true;
 }
 
-static void give(const struct known_stack *known, struct site_native_stack *stack)
+static inline uint64_t key_of(const uintptr_t *frame)
 {
-	stack->hash = known->hash;
-	stack->frames = known->frames;
-	stack->frame_count = known->frame_count;
-	stack->is_truncated = known->is_truncated;
-	stack->cost_ns = RECOGNISED_NS + known->word_count;
+	uint64_t key = frame[1] * 0x9e3779b97f4a7c15u + (uintptr_t)frame * 0xd6e8feb86659fd93u;
+
+	return key >> 8 | (uint64_t)1 << 63; /* the high bits are the mixed ones; 0 is no key */
 }
 
-static bool recognise(struct site_cache_thread *me, uint64_t key,
-		      const struct site_native_request *request, struct site_native_stack *stack)
+static inline uint16_t *bucket_of(struct site_cache_thread *me, uint64_t key)
 {
-	const struct set *set = &me->sets[key % SETS];
+	return &me->buckets[key % BUCKETS];
+}
 
-	for (uint32_t way = 0; way < WAYS; way++) {
-		const struct known_stack *known = &me->stacks[key % SETS][way];
+/* Stacks that share frame and return address share a bucket, and differ somewhere in the middle;
+ * comparing with a wrong one mostly ends at the first words. */
+struct site_native_stack *site_cache_recognise(struct site_cache_thread *me,
+					       const uintptr_t *frame, uintptr_t stop_begin)
+{
+	uint64_t key = key_of(frame);
+	uint16_t *first = bucket_of(me, key), *link = first;
 
-		if (set->keys[way] == key && known->frame == request->frame &&
-		    known->frames[0] == request->frame[1] &&
-		    known->stop_begin == request->stop_begin && is_unchanged(known)) {
-			give(known, stack);
-			return true;
+	for (int i = 0; i < CHAIN && *link; i++) {
+		struct known_stack *known = &me->stacks[*link - 1];
+
+		if (known->key == key && known->frame == frame &&
+		    known->stack.frames[0] == frame[1] && known->stop_begin == stop_begin &&
+		    is_unchanged(known)) {
+			uint16_t number = *link;
+
+			if (link != first) {
+				*link = known->next;
+				known->next = *first;
+				*first = number;
+			}
+			known->is_recent = true;
+			return &known->stack;
+		}
+		link = &known->next;
+	}
+	return NULL;
+}
+
+/* A place for a new stack: one that was not recognised lately is forgotten for it. */
+static struct known_stack *take_place(struct site_cache_thread *me)
+{
+	struct known_stack *known;
+	uint16_t *link;
+
+	for (;;) {
+		known = &me->stacks[me->victim];
+		me->victim = (me->victim + 1) % STACKS;
+		if (!known->is_recent)
+			break;
+		known->is_recent = false;
+	}
+	if (known->key == 0)
+		return known;
+	for (link = bucket_of(me, known->key); *link; link = &me->stacks[*link - 1].next) {
+		if (&me->stacks[*link - 1] == known) {
+			*link = known->next;
+			break;
 		}
 	}
-	return false;
+	known->key = 0;
+	return known;
 }
 
 /* Whether the time that unwinding took so far leaves room for another walk: a burst of new stacks
@@ -137,74 +171,72 @@ static bool add_words(struct known_stack *known, const struct unwind_frame *fram
 	return true;
 }
 
-/* Keeps a stack that was unwound, unless it cannot be recognised again. */
-static void keep(struct site_cache_thread *me, uint64_t key,
-		 const struct site_native_request *request, uint32_t unwound_count,
-		 const struct site_native_stack *stack)
+/* Keeps a stack that was unwound. NULL: it could not be recognised again. */
+static struct site_native_stack *keep(struct site_cache_thread *me,
+				      const struct site_native_request *request, uint32_t unwound)
 {
-	struct set *set = &me->sets[key % SETS];
-	uint32_t way = set->next;
-	struct known_stack *known = &me->stacks[key % SETS][way];
+	struct known_stack *known = take_place(me);
+	uint64_t key = key_of(request->frame);
+	uint16_t *first = bucket_of(me, key);
 
-	set->keys[way] = 0;
+	known->word_count = 0;
+	for (uint32_t i = 1; i < unwound; i++) {
+		if (!add_words(known, &me->unwound[i]))
+			return NULL;
+	}
+	known->stack = me->unkept;
+	known->key = key;
 	known->frame = request->frame;
 	known->stop_begin = request->stop_begin;
-	known->hash = stack->hash;
-	known->frame_count = stack->frame_count;
-	known->is_truncated = stack->is_truncated;
-	known->word_count = 0;
-	memcpy(known->frames, stack->frames, stack->frame_count * sizeof(stack->frames[0]));
-	for (uint32_t i = 1; i < unwound_count; i++) {
-		if (!add_words(known, &me->unwound[i]))
-			return;
-	}
-	set->keys[way] = key;
-	set->next = (way + 1) % WAYS;
+	known->next = *first;
+	*first = (uint16_t)(known - me->stacks + 1);
+	return &known->stack;
 }
 
-static void unwind(struct site_cache_thread *me, uint64_t key,
-		   const struct site_native_request *request, struct site_native_stack *stack)
+/* Turns what was unwound into a stack. The frame in the stop range is compared like the others when
+ * the stack is recognised, but it is not one of them; one beyond the depth only says that there is
+ * more. */
+static void fill(struct site_native_stack *stack, const struct site_native_request *request,
+		 const struct unwind_frame *unwound, uint32_t count)
 {
 	uint64_t hash = 0x6e6174697665u; /* "native" */
-	bool is_complete = false;
-	uint32_t unwound = 0, count;
 
-	stack->cost_ns = RECOGNISED_NS;
+	if (count > 1 && ((unwound[count - 1].pc >= request->stop_begin &&
+			   unwound[count - 1].pc < request->stop_end) ||
+			  count > SITE_NATIVE_DEPTH))
+		count--;
+	stack->frames[0] = request->frame[1];
+	stack->frame_count = count ? count : 1;
+	for (uint32_t i = 1; i < count; i++)
+		stack->frames[i] = unwound[i].pc;
+	for (uint32_t i = 0; i < stack->frame_count; i++)
+		hash = mix(hash, stack->frames[i]);
+	hash = mix(hash, stack->is_truncated);
+	stack->hash = hash ? hash : 1;
+	stack->memo_python = stack->memo_site = 0;
+}
+
+struct site_native_stack *site_cache_unwind(struct site_cache_thread *me,
+					    const struct site_native_request *request,
+					    uint32_t *cost_ns)
+{
+	struct site_native_stack *stack = NULL;
+	bool is_complete = false;
+	uint32_t unwound = 0;
+
+	*cost_ns = 0;
 	if (has_credit(me, request)) {
 		unwound = site_unwind(request->frame, request->stop_begin, request->stop_end,
 				      request->may_use_loader, me->unwound, SITE_NATIVE_DEPTH + 1,
 				      &is_complete);
-		stack->cost_ns = STEP_NS * (unwound + 8);
-		spend(me, request, stack->cost_ns);
+		*cost_ns = STEP_NS * (unwound + 8);
+		spend(me, request, *cost_ns);
 	}
-	me->frames[0] = request->frame[1];
-	count = unwound ? unwound : 1;
-	for (uint32_t i = 1; i < count && i < SITE_NATIVE_DEPTH; i++)
-		me->frames[i] = me->unwound[i].pc;
-	/* The frame in the stop range is compared like the others, but it is not one of them; one
-	 * beyond the depth only says that there is more. */
-	if (count > 1 && ((me->unwound[count - 1].pc >= request->stop_begin &&
-			   me->unwound[count - 1].pc < request->stop_end) ||
-			  count > SITE_NATIVE_DEPTH))
-		count--;
-	for (uint32_t i = 0; i < count; i++)
-		hash = mix(hash, me->frames[i]);
-	stack->hash = mix(hash, is_complete ? 1 : 2);
-	stack->frames = me->frames;
-	stack->frame_count = count;
-	stack->is_truncated = !is_complete;
+	me->unkept.is_truncated = !is_complete;
+	fill(&me->unkept, request, me->unwound, unwound);
 	if (unwound)
-		keep(me, key, request, unwound, stack);
-}
-
-void site_cache_walk(struct site_cache_thread *me, const struct site_native_request *request,
-		      struct site_native_stack *stack)
-{
-	uint64_t key = mix(mix(0, request->frame[1]), (uintptr_t)request->frame);
-
-	key = key >> 8 | (uint64_t)1 << 63; /* the high bits are the mixed ones; 0 is empty */
-	if (!recognise(me, key, request, stack))
-		unwind(me, key, request, stack);
+		stack = keep(me, request, unwound);
+	return stack ? stack : &me->unkept;
 }
 
 void site_cache_attach(bool use_table)

@@ -3,7 +3,7 @@
  * The native frames of the calling thread.
  *
  * A stack that was seen before is recognised by comparing the few words of it that determine every
- * frame (site_cache.c); only a new one is unwound (site_unwind.c).
+ * frame; only a new one is unwound (site_unwind.c).
  */
 #ifndef GPUTRACE_SITE_CACHE_H
 #define GPUTRACE_SITE_CACHE_H
@@ -16,10 +16,11 @@
 
 struct site_native_stack {
 	uint64_t hash; /* of the return addresses; never 0 */
-	const uintptr_t *frames; /* return addresses, innermost first; valid until the next call */
-	uint32_t frame_count;    /* at least 1 */
+	/* For the caller to keep: what this stack came to last time. Zeroed when the stack is new. */
+	uint64_t memo_python, memo_site;
+	uint32_t frame_count; /* at least 1 */
 	bool is_truncated; /* the walk was cut: depth, no unwind data, or no unwinder to be had */
-	uint32_t cost_ns;  /* estimate of what this walk took */
+	uintptr_t frames[SITE_NATIVE_DEPTH]; /* return addresses, innermost first */
 };
 
 struct site_cache_thread; /* cache of one thread, see site_cache_bytes() */
@@ -38,8 +39,15 @@ struct site_native_request {
 	uint64_t now_ticks, ticks_per_us; /* bounds the time spent on unwinding */
 };
 
-void site_cache_walk(struct site_cache_thread *me, const struct site_native_request *request,
-		      struct site_native_stack *stack);
+/* The stack if it is a known one, else NULL. Some 15 ns and one for each frame. */
+struct site_native_stack *site_cache_recognise(struct site_cache_thread *me,
+					       const uintptr_t *frame, uintptr_t stop_begin);
+
+/* The stack by unwinding; it is remembered if it can be. Valid until the next call of this for the
+ * same thread. *cost_ns: an estimate of what this took. May change errno. */
+struct site_native_stack *site_cache_unwind(struct site_cache_thread *me,
+					    const struct site_native_request *request,
+					    uint32_t *cost_ns);
 
 /* Session start; safe to repeat. Touches the loader's list of modules. use_table is for tests: see
  * site_modules_attach(). */

@@ -47,6 +47,7 @@ struct site_thread {
 	uint64_t waiting_until_ticks;
 	struct site_python_thread python;
 	struct site_python_stack own;
+	struct site_native_stack short_stack; /* of calls that are not walked */
 	struct {
 		uint64_t address; /* return address */
 		uint64_t site;    /* of that address alone, for calls beyond the rate; 0 not yet */
@@ -62,18 +63,16 @@ struct walk {
 	struct site_thread *me;
 	const struct site_call *call;
 	const struct site_python_stack *python; /* NULL: none */
-	struct site_native_stack native;        /* frame_count 0: none */
+	struct site_native_stack *native;       /* NULL: none */
 	uint64_t cost_ns;
 };
 
-static size_t native_offset(void)
-{
-	return (sizeof(struct site_thread) + 4095) & ~(size_t)4095;
-}
+/* The native cache lies behind, on pages of its own. */
+#define NATIVE_OFFSET ((sizeof(struct site_thread) + 4095) & ~(size_t)4095)
 
 size_t site_thread_bytes(void)
 {
-	return native_offset() + site_cache_bytes();
+	return NATIVE_OFFSET + site_cache_bytes();
 }
 
 void site_thread_end(struct site_thread *me)
@@ -158,37 +157,47 @@ static void walk_waiting(struct walk *walk)
 	walk->python = &me->python.waiting;
 }
 
-static void walk_both(struct walk *walk)
+/* Python's frames, and where native frames end because of them. */
+static void walk_python(struct walk *walk, uintptr_t *stop_begin, uintptr_t *stop_end)
 {
 	struct site_thread *me = walk->me;
-	uintptr_t stop_begin = 0, stop_end = 0;
 
-	if (settings.stacks & SITE_STACKS_PYTHON) {
-		if (site_python_walk(&me->python, &me->own)) {
-			walk->python = &me->own;
-			walk->cost_ns += 10 + 5 * me->own.frame_count;
-			site_python_code_range(&stop_begin, &stop_end);
-		} else {
-			walk_waiting(walk);
-		}
+	if (site_python_walk(&me->python, &me->own)) {
+		walk->python = &me->own;
+		walk->cost_ns += 10 + 5 * me->own.frame_count;
+		site_python_code_range(stop_begin, stop_end);
+	} else {
+		walk_waiting(walk);
 	}
-	if (settings.stacks & SITE_STACKS_NATIVE) {
-		struct site_native_request request = {.frame = walk->call->frame,
-						      .stop_begin = stop_begin,
-						      .stop_end = stop_end,
-						      .may_use_loader = walk->call->may_use_loader,
-						      .now_ticks = walk->call->now_ticks,
-						      .ticks_per_us = settings.ticks_per_us};
+}
 
-		site_cache_walk((struct site_cache_thread *)((char *)me + native_offset()),
-				 &request, &walk->native);
-		walk->cost_ns += walk->native.cost_ns;
+static void walk_native(struct walk *walk, uintptr_t stop_begin, uintptr_t stop_end)
+{
+	struct site_cache_thread *cache =
+		(struct site_cache_thread *)((char *)walk->me + NATIVE_OFFSET);
+	struct site_native_request request = {.frame = walk->call->frame,
+					      .stop_begin = stop_begin,
+					      .stop_end = stop_end,
+					      .may_use_loader = walk->call->may_use_loader,
+					      .now_ticks = walk->call->now_ticks,
+					      .ticks_per_us = settings.ticks_per_us};
+	uint32_t cost_ns;
+	int saved_errno;
+
+	walk->native = site_cache_recognise(cache, walk->call->frame, stop_begin);
+	if (walk->native) {
+		walk->cost_ns += 15 + walk->native->frame_count;
+		return;
 	}
+	saved_errno = errno;
+	walk->native = site_cache_unwind(cache, &request, &cost_ns);
+	errno = saved_errno;
+	walk->cost_ns += cost_ns;
 }
 
 static uint64_t combine(const struct walk *walk)
 {
-	uint64_t id = walk->native.frame_count ? walk->native.hash : 0;
+	uint64_t id = walk->native ? walk->native->hash : 0;
 
 	if (walk->python)
 		id = (id << 23 | id >> 41) ^ walk->python->hash;
@@ -264,9 +273,9 @@ static bool write_site(const struct walk *walk, uint64_t id)
 	record->id = id;
 	record->frame_count = 0;
 	record->reserved0 = 0;
-	for (uint32_t i = 0; i < walk->native.frame_count; i++)
-		add_frame(record, FRAME_NATIVE, 0, walk->native.frames[i]);
-	if (walk->native.frame_count && walk->native.is_truncated)
+	for (uint32_t i = 0; walk->native && i < walk->native->frame_count; i++)
+		add_frame(record, FRAME_NATIVE, 0, walk->native->frames[i]);
+	if (walk->native && walk->native->is_truncated)
 		add_frame(record, FRAME_TRUNCATED, 0, 0);
 	if (walk->python && !add_python(walk, record))
 		return false;
@@ -277,6 +286,7 @@ static bool write_site(const struct walk *walk, uint64_t id)
 static uint64_t record_walk(struct walk *walk)
 {
 	uint64_t id = combine(walk);
+	int saved_errno = errno;
 	bool was_written;
 	uint32_t slot;
 
@@ -291,54 +301,79 @@ static uint64_t record_walk(struct walk *walk)
 	}
 	was_written = write_site(walk, id);
 	site_set_settle(&sites, slot, was_written);
+	errno = saved_errno;
 	walk->cost_ns += 200u * ((const struct record_site *)walk->me->site)->frame_count;
 	return was_written ? id : 0;
 }
 
 /* The site of a call that is not walked: where it returns to, and that this is not all. */
-static uint64_t record_caller(struct walk *walk, const uintptr_t *caller)
+static uint64_t record_caller(struct walk *walk, uintptr_t caller)
 {
-	size_t at = (*caller ^ *caller >> 10) % SEEN_CALLERS;
-	bool is_own = walk->me->callers[at].address == *caller;
+	size_t at = (caller ^ caller >> 10) % SEEN_CALLERS;
+	bool is_own = walk->me->callers[at].address == caller;
+	struct site_native_stack *stack = &walk->me->short_stack;
 	uint64_t id;
 
 	if (is_own && walk->me->callers[at].site)
 		return walk->me->callers[at].site;
-	walk->native.frames = caller;
-	walk->native.frame_count = 1;
-	walk->native.is_truncated = true;
-	walk->native.hash = *caller * 0x9e3779b97f4a7c15u;
+	stack->frames[0] = caller;
+	stack->frame_count = 1;
+	stack->is_truncated = true;
+	stack->hash = caller * 0x9e3779b97f4a7c15u;
+	walk->native = stack;
 	id = record_walk(walk);
 	if (is_own)
 		walk->me->callers[at].site = id;
 	return id;
 }
 
+static uint64_t capture(struct walk *walk)
+{
+	uintptr_t stop_begin = 0, stop_end = 0;
+	uint64_t python_hash, id = 0;
+
+	if ((settings.stacks & SITE_STACKS_PYTHON) && site_python_is_there())
+		walk_python(walk, &stop_begin, &stop_end);
+	if (settings.stacks & SITE_STACKS_NATIVE)
+		walk_native(walk, stop_begin, stop_end);
+	python_hash = walk->python ? walk->python->hash : 1;
+	/* The same two stacks as last time: nothing is to be looked up. */
+	if (walk->native && walk->native->memo_python == python_hash && walk->native->memo_site)
+		id = walk->native->memo_site;
+	else if (walk->python || walk->native)
+		id = record_walk(walk);
+	if (walk->native) {
+		walk->native->memo_python = python_hash;
+		walk->native->memo_site = id;
+	}
+	if (rates[walk->call->event] == RATE_BY_RATE)
+		walk->me->next_by_rate_ticks = walk->call->now_ticks + SITE_LAUNCH_SHARE *
+									       walk->cost_ns *
+									       settings.ticks_per_us / 1000;
+	return id;
+}
+
 uint64_t site_capture(struct site_thread *me, const struct site_call *call)
 {
 	const uintptr_t *frame = call->frame;
-	struct walk walk = {.me = me, .call = call};
+	struct walk walk;
 	uint64_t id = 0;
-	int saved_errno;
 
 	if (settings.stacks == SITE_STACKS_OFF || me->is_busy)
 		return 0;
-	saved_errno = errno;
 	me->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (is_walked(me, call, frame[1])) {
-		walk_both(&walk);
-		if (walk.python || walk.native.frame_count)
-			id = record_walk(&walk);
-		if (rates[call->event] == RATE_BY_RATE)
-			me->next_by_rate_ticks = call->now_ticks + SITE_LAUNCH_SHARE * walk.cost_ns *
-									   settings.ticks_per_us / 1000;
-	} else if (settings.stacks & SITE_STACKS_NATIVE) {
-		id = record_caller(&walk, &frame[1]);
-	}
+	walk.me = me;
+	walk.call = call;
+	walk.python = NULL;
+	walk.native = NULL;
+	walk.cost_ns = 0;
+	if (is_walked(me, call, frame[1]))
+		id = capture(&walk);
+	else if (settings.stacks & SITE_STACKS_NATIVE)
+		id = record_caller(&walk, frame[1]);
 	atomic_signal_fence(memory_order_seq_cst);
 	me->is_busy = false;
-	errno = saved_errno;
 	return id;
 }
 

@@ -85,6 +85,13 @@ static bool prove(const void *thread, struct site_python_stack *stack, int known
 	return known == STATE_PROVED;
 }
 
+bool site_python_is_there(void)
+{
+	int known = atomic_load_explicit(&state, memory_order_relaxed);
+
+	return known != STATE_NONE && known != STATE_OFF;
+}
+
 bool site_python_walk(struct site_python_thread *me, struct site_python_stack *stack)
 {
 	int known = atomic_load_explicit(&state, memory_order_acquire);

@@ -56,6 +56,9 @@ void site_python_attach(void);
 /* After fork in the child: forgets threads that are gone. */
 void site_python_after_fork(void);
 
+/* Whether there is an interpreter whose frames can be read. */
+bool site_python_is_there(void);
+
 /* Fills in stack. False: this thread has no Python frames, or they cannot be read. */
 bool site_python_walk(struct site_python_thread *me, struct site_python_stack *stack);
 

@@ -29,70 +29,73 @@ static inline __attribute__((always_inline)) bool has_type(bool is_guarded, cons
 	       found == type;
 }
 
-/* Sums of products with odd constants: the products do not wait for each other, which a chain of
- * mix() would make them do. */
+/* A fingerprint is a sum of products with odd constants: the products do not wait for each other,
+ * which a chain of mix() would make them do. */
 static const uint64_t weight[] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u,
-				  0xd6e8feb86659fd93u, 0xa0761d6478bd642fu};
+				  0xd6e8feb86659fd93u, 0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu,
+				  0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u, 0x1d8e4e27c47d124fu,
+				  0xeb44accab455d165u};
 
-/* Adds length, first 16 and last 16 bytes of a byte range: enough to tell tables and file names
- * apart that differ at all in practice, at a cost that does not grow with them. */
-static inline __attribute__((always_inline)) bool add_ends(bool is_guarded, uint64_t *sum,
-							    const char *data, uint64_t size_bytes)
+/* Reads the last 16 bytes of a byte range, or as many as there are, into word[0..1]. */
+static inline __attribute__((always_inline)) bool read_tail(bool is_guarded, uint64_t word[2],
+							     const char *data, uint64_t size_bytes)
 {
-	uint64_t word[4] = {0, 0, 0, 0};
-	bool is_read;
-
+	word[0] = word[1] = 0;
 	if (size_bytes >= 16)
-		is_read = python_read(is_guarded, word, data, 16) &&
-			  python_read(is_guarded, &word[2], data + size_bytes - 16, 16);
-	else if (size_bytes >= 8)
-		is_read = python_read(is_guarded, word, data, 8) &&
-			  python_read(is_guarded, &word[1], data + size_bytes - 8, 8);
-	else if (size_bytes >= 4)
-		is_read = python_read(is_guarded, word, data, 4) &&
-			  python_read(is_guarded, &word[1], data + size_bytes - 4, 4);
-	else
-		is_read = size_bytes == 0 || (python_read(is_guarded, word, data, 1) &&
-					      python_read(is_guarded, &word[1],
-							  data + size_bytes - 1, 1) &&
-					      python_read(is_guarded, &word[2],
-							  data + size_bytes / 2, 1));
-	*sum = mix(*sum, word[0] * weight[0] + word[1] * weight[1] + word[2] * weight[2] +
-				 word[3] * weight[3] + size_bytes * weight[4]);
-	return is_read;
+		return python_read(is_guarded, word, data + size_bytes - 16, 16);
+	if (size_bytes >= 8)
+		return python_read(is_guarded, &word[0], data, 8) &&
+		       python_read(is_guarded, &word[1], data + size_bytes - 8, 8);
+	if (size_bytes >= 4)
+		return python_read(is_guarded, &word[0], data, 4) &&
+		       python_read(is_guarded, &word[1], data + size_bytes - 4, 4);
+	for (uint64_t i = 0; i < size_bytes; i++) {
+		uint8_t byte;
+
+		if (!python_read(is_guarded, &byte, data + i, 1))
+			return false;
+		word[0] = word[0] << 8 | byte;
+	}
+	return true;
 }
 
-/* A text by its ends. Names are interned and carry their hash for good, which is better and
- * cheaper; file names may get theirs between two walks, so it is not used for them. */
+/* Adds the end of a text, where file names differ: enough to tell notebook cells apart, at a cost
+ * that does not grow. Names are interned and carry their hash for good, which is better and cheaper;
+ * file names may get theirs between two walks, so it is not used for them. */
 static inline __attribute__((always_inline)) bool
 add_text(bool is_guarded, const struct python_runtime *runtime, uint64_t *sum, const void *text,
 	 bool is_name)
 {
 	const struct python_layout *layout = runtime->layout;
-	uint64_t head[3]; /* length, hash, state */
+	uint64_t head[3], tail[2]; /* length, hash, state */
 	uint32_t state;
 
 	if (!has_type(is_guarded, text, runtime->text_type) ||
 	    !python_read(is_guarded, head, python_at(text, PYTHON_TEXT_LENGTH), sizeof(head)))
 		return false;
 	if (is_name && head[1] != UINT64_MAX) {
-		*sum = mix(*sum, head[1]);
+		*sum += head[1] * weight[0];
 		return true;
 	}
 	state = (uint32_t)head[2];
-	return add_ends(is_guarded, sum,
-			python_at(text, state & 0x40 ? layout->text_ascii : layout->text_wide),
-			head[0] * ((state >> 2) & 7));
+	if (!read_tail(is_guarded, tail,
+		       python_at(text, state & 0x40 ? layout->text_ascii : layout->text_wide),
+		       head[0] * ((state >> 2) & 7)))
+		return false;
+	*sum += tail[0] * weight[1] + tail[1] * weight[2] + head[0] * weight[3];
+	if (is_name)
+		*sum = mix(*sum, head[0]); /* keeps it apart from the same text as a file name */
+	return true;
 }
 
-/* Names, first line and line table of a code object. */
+/* Names, first line and line table (its length, first 16 and last 16 bytes) of a code object. */
 static inline __attribute__((always_inline)) bool
 read_fingerprint(bool is_guarded, const struct python_runtime *runtime, const void *code,
 		 uint64_t *fingerprint)
 {
 	const struct python_layout *layout = runtime->layout;
 	const void *lines, *file, *name;
-	uint64_t size_bytes, sum[3] = {1, 2, 3};
+	uint64_t size_bytes, first[2] = {0, 0}, last[2], sum = 0;
 	uint32_t first_line;
 
 	if (!python_read(is_guarded, &lines, python_at(code, layout->code_lines), sizeof(lines)) ||
@@ -103,12 +106,14 @@ read_fingerprint(bool is_guarded, const struct python_runtime *runtime, const vo
 	    !has_type(is_guarded, lines, runtime->bytes_type) ||
 	    !python_read(is_guarded, &size_bytes, python_at(lines, PYTHON_BYTES_SIZE),
 			 sizeof(size_bytes)) ||
-	    !add_ends(is_guarded, &sum[0], python_at(lines, PYTHON_BYTES_DATA), size_bytes) ||
-	    !add_text(is_guarded, runtime, &sum[1], file, false) ||
-	    !add_text(is_guarded, runtime, &sum[2], name, true))
+	    !read_tail(is_guarded, last, python_at(lines, PYTHON_BYTES_DATA), size_bytes) ||
+	    (size_bytes > 16 &&
+	     !python_read(is_guarded, first, python_at(lines, PYTHON_BYTES_DATA), sizeof(first))) ||
+	    !add_text(is_guarded, runtime, &sum, name, true) ||
+	    !add_text(is_guarded, runtime, &sum, file, false))
 		return false;
-	*fingerprint = sum[0] * weight[0] + sum[1] * weight[1] + sum[2] * weight[2] +
-		       first_line * weight[3];
+	*fingerprint = sum + first[0] * weight[4] + first[1] * weight[5] + last[0] * weight[6] +
+		       last[1] * weight[7] + size_bytes * weight[8] + first_line * weight[9];
 	return true;
 }
 

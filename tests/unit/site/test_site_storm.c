@@ -39,14 +39,16 @@ __attribute__((noinline)) int site_storm_event(int value)
 {
 	struct site_native_request request = {.frame = __builtin_frame_address(0),
 					      .may_use_loader = false};
-	struct site_native_stack stack;
+	struct site_native_stack stack, *found;
+	uint32_t cost_ns;
 	void *reference[SITE_NATIVE_DEPTH];
 	int count, first = 0;
 
 	if (!me)
 		me = mmap(NULL, site_cache_bytes(), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	site_cache_walk(me, &request, &stack);
+	found = site_cache_recognise(me, request.frame, 0);
+	stack = *(found ? found : site_cache_unwind(me, &request, &cost_ns));
 	atomic_fetch_add(&events, 1);
 	count = backtrace(reference, SITE_NATIVE_DEPTH);
 	while (first < count && reference[first] != __builtin_return_address(0))
