@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: commands.sh BUILD NAME
+# What every command owes its user: help, one sentence and exit code 2 for wrong usage, JSON that
+# parses, a page per rule, the child's exit code.
+. "$(dirname "$0")/cli.sh" "$1" "$2"
+
+names=$("$gputrace" help | awk '$1 ~ /^(record|report|gate|info|dump|explain|import|help)$/ { print $1 }')
+for name in record report gate info dump explain import help; do
+	grep -qw "$name" <<<"$names" || fail "help does not list $name"
+	[ $name = help ] && continue
+	expect_exit 0 "$gputrace" "$name" --help
+	grep -q "usage: gputrace $name" out.txt || fail "$name --help does not say how it is used"
+	expect_exit 2 "$gputrace" "$name" --no-such-option
+	[ -s err.txt ] && [ ! -s out.txt ] || fail "$name: a wrong option is not refused on standard error"
+done
+expect_exit 2 "$gputrace" no-such-command
+expect_exit 2 "$gputrace"
+
+for rule in GT101 GT102 GT103 GT201 GT501 GT503; do
+	expect_exit 0 "$gputrace" explain $rule
+	grep -q "$rule" out.txt && grep -q "Raised when" out.txt && grep -q "Gain" out.txt ||
+		fail "explain $rule lacks definition or gain"
+done
+expect_exit 2 "$gputrace" explain GT999
+
+need_program "$samples/sync_in_loop"
+export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13 SIMCUDA_TIME_SCALE=0
+expect_exit 0 "$gputrace" record -o traces -- "$samples/sync_in_loop" --steps 12
+trace=$(trace_in traces) || exit 1
+for command in "info --json" "report --json" "dump --json" "gate --json --max step_time_ms=1000"; do
+	expect_exit 0 "$gputrace" $command "$trace"
+	python3 -c 'import json; assert json.load(open("out.txt"))["schema"].startswith("gputrace.")' ||
+		fail "$command is no JSON with a schema"
+done
+expect_exit 0 "$gputrace" report --html page.html "$trace"
+grep -q "</html>" page.html || fail "the page is not whole"
+grep -Eq 'src="?http|href="?http|@import' page.html && fail "the page loads something from elsewhere"
+expect_exit 7 "$gputrace" record -o traces -- bash -c 'exit 7'
+expect_exit 127 "$gputrace" record -o traces -- ./no-such-program
+[ "$(ls traces | wc -l)" = 1 ] || fail "programs without CUDA left files: $(ls traces)"
+exit 0
