@@ -40,8 +40,8 @@ static char *compare_facts(const struct model *current, const struct model *base
 		{"cuda.driver_version", "the CUDA driver"},
 		{"host.cpu", "the CPU"},
 		{"cuda.runtime_version", "the CUDA runtime"},
-		{"world_size", "the number of ranks"},
-		{"gpu.times", "the source of GPU times"},
+		{"env.WORLD_SIZE", "the number of ranks"},
+		{"gpu_times.source", "the source of GPU times"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {

@@ -240,131 +240,16 @@ static void sweep_device(struct model *model, struct model_device *device)
 	map_fini(&sweep.charges);
 }
 
-/* Which step a host time belongs to; SIZE_MAX before the first. */
-static size_t step_at(const struct step_list *steps, int64_t host_ns)
-{
-	size_t low = 0, high = steps->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (steps->items[middle].host_begin_ns <= host_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || host_ns >= steps->items[low - 1].host_end_ns)
-		return SIZE_MAX;
-	return low - 1;
-}
-
-/*
- * A step on a device begins at the first operation launched in it, and ends where the next begins:
- * work runs behind the host. The last step ends with its last operation.
- */
-static void windows_of_device(const struct model *model, struct model_device *device)
-{
-	const struct step_list *steps = &model->steps;
-	struct step_window *windows = device->ledger.windows;
-	int64_t next_begin_ns = INT64_MAX;
-
-	for (size_t i = 0; i < steps->count; i++)
-		windows[i] = (struct step_window){INT64_MAX, INT64_MIN};
-	for (size_t i = 0; i < device->op_count; i++) {
-		const struct gpu_op *op = &model->ops[device->first_op + i];
-		int64_t host_ns =
-			op->call == MODEL_NONE ? op->begin_ns : model->calls[op->call].begin_ns;
-		size_t step;
-
-		/* Without any calls, steps were found on the device's own times. */
-		if (op->call == MODEL_NONE && model->call_count)
-			continue;
-		step = step_at(steps, host_ns);
-		if (step == SIZE_MAX)
-			continue;
-		if (op->begin_ns < windows[step].begin_ns)
-			windows[step].begin_ns = op->begin_ns;
-		if (op->end_ns > windows[step].end_ns)
-			windows[step].end_ns = op->end_ns;
-	}
-	for (size_t i = steps->count; i-- > 0;) {
-		bool is_followed = i + 1 < steps->count &&
-				   steps->items[i].host_end_ns == steps->items[i + 1].host_begin_ns;
-
-		if (windows[i].begin_ns == INT64_MAX) {
-			windows[i] = (struct step_window){0, 0};
-			continue;
-		}
-		/* The next step follows at once if the host went on at once. */
-		if (next_begin_ns != INT64_MAX &&
-		    (is_followed || windows[i].end_ns > next_begin_ns))
-			windows[i].end_ns = next_begin_ns;
-		if (windows[i].end_ns <= windows[i].begin_ns)
-			windows[i] = (struct step_window){0, 0};
-		else
-			next_begin_ns = windows[i].begin_ns;
-	}
-}
-
-static int compare_lengths(const void *left, const void *right)
-{
-	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* Steady steps longer than 1.5 x the median stand apart (GT508); fewer than five tell no median. */
-static void mark_outliers(struct model *model)
-{
-	struct step_list *steps = &model->steps;
-	int64_t *lengths = xmalloc(steps->count * sizeof(*lengths));
-
-	for (size_t d = 0; d < model->device_count; d++) {
-		const struct step_window *windows = model->devices[d].ledger.windows;
-		size_t count = 0;
-		int64_t limit_ns;
-
-		for (size_t i = 0; windows && i < steps->count; i++) {
-			if (steps->items[i].kind == STEP_STEADY &&
-			    windows[i].end_ns > windows[i].begin_ns)
-				lengths[count++] = windows[i].end_ns - windows[i].begin_ns;
-		}
-		if (count < 5)
-			continue;
-		qsort(lengths, count, sizeof(*lengths), compare_lengths);
-		limit_ns = lengths[count / 2] + lengths[count / 2] / 2;
-		for (size_t i = 0; i < steps->count; i++) {
-			if (steps->items[i].kind == STEP_STEADY &&
-			    windows[i].end_ns - windows[i].begin_ns > limit_ns) {
-				steps->items[i].kind = STEP_OUTLIER;
-				steps->steady_count--;
-				steps->outlier_count++;
-			}
-		}
-	}
-	free(lengths);
-}
-
 void ledger_build(struct model *model)
 {
+	step_windows_build(model);
 	for (size_t d = 0; d < model->device_count; d++) {
 		struct model_device *device = &model->devices[d];
-		struct device_ledger *ledger = &device->ledger;
 
 		if (!device->op_count)
 			continue;
-		ledger->windows = xcalloc(model->steps.count, sizeof(*ledger->windows));
-		ledger->steps = xcalloc(model->steps.count, sizeof(*ledger->steps));
-		if (model->steps.source == STEPS_NONE)
-			ledger->windows[0] = (struct step_window){device->begin_ns, device->end_ns};
-		else
-			windows_of_device(model, device);
-	}
-	if (model->steps.source != STEPS_NONE)
-		mark_outliers(model);
-	for (size_t d = 0; d < model->device_count; d++) {
-		if (model->devices[d].op_count)
-			sweep_device(model, &model->devices[d]);
+		device->ledger.steps = xcalloc(model->steps.count, sizeof(*device->ledger.steps));
+		sweep_device(model, device);
 	}
 }
 

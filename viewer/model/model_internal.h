@@ -34,6 +34,9 @@ void memory_usage_build(struct model *model);
 /* step_detect.c: steps from marks or from the launch sequence, and their counters. */
 void step_detect(struct model *model);
 
+/* step_windows.c: the steps' windows on every device, and the outliers among them. */
+void step_windows_build(struct model *model);
+
 /* step_tokens.c: the launch sequence as small numbers. */
 struct step_tokens {
 	uint16_t *token;  /* class of what was launched */
