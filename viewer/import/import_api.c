@@ -68,7 +68,7 @@ static bool starts(const char *text, size_t length, const char *word)
 
 static bool contains(const char *text, size_t length, const char *word)
 {
-	return memmem(text, length, word, strlen(word)) != NULL;
+	return length && memmem(text, length, word, strlen(word));
 }
 
 size_t import_api_base_length(const char *name, size_t length)
@@ -123,6 +123,8 @@ struct copy_kinds import_copy_kinds(const char *name, size_t length)
 		  {"Managed", MEMORY_MANAGED},	 {"Unified", MEMORY_MANAGED},
 	  };
 	struct copy_kinds out = {0};
+	if (!length)
+		return out;
 	for (size_t i = 0; i < LEN(directions); i++) {
 		if (contains(name, length, directions[i].word))
 			out.direction = directions[i].value;
