@@ -14,15 +14,15 @@
 
 #include <string.h>
 
-#define STACKS  512 /* that a thread remembers */
-#define BUCKETS 256
-#define CHAIN   32 /* stacks of one bucket that are looked at */
+#define STACKS	   512 /* that a thread remembers */
+#define BUCKETS	   256
+#define CHAIN	   32				 /* stacks of one bucket that are looked at */
 #define WORD_LIMIT (2 * (SITE_NATIVE_DEPTH + 1)) /* a stack that needs more is not kept */
 
 /* Time for unwinding that a thread may spend at once, and what share of its time fills it up. */
 #define CREDIT_US    200000
 #define CREDIT_SHARE 50
-#define STEP_NS      300 /* estimate of one frame */
+#define STEP_NS	     300 /* estimate of one frame */
 
 struct word {
 	uintptr_t address;
@@ -35,15 +35,15 @@ struct known_stack {
 	const uintptr_t *frame;
 	uintptr_t stop_begin; /* walks that end elsewhere are other stacks */
 	uint32_t word_count;
-	uint16_t next;  /* of the same bucket: index + 1, 0 at the end */
+	uint16_t next;	/* of the same bucket: index + 1, 0 at the end */
 	bool is_recent; /* recognised since the victim's hand came by */
 	struct word words[WORD_LIMIT];
 };
 
 struct site_cache_thread {
 	uint64_t credit_until_ticks; /* as if the time up to here had been spent on unwinding */
-	uint16_t buckets[BUCKETS];   /* index + 1 of the first stack, the last recognised one first */
-	uint32_t victim;             /* the hand that looks for a stack to forget */
+	uint16_t buckets[BUCKETS]; /* index + 1 of the first stack, the last recognised one first */
+	uint32_t victim;	   /* the hand that looks for a stack to forget */
 	struct site_native_stack unkept;
 	struct unwind_frame unwound[SITE_NATIVE_DEPTH + 1];
 	struct known_stack stacks[STACKS];
@@ -83,8 +83,8 @@ static inline uint16_t *bucket_of(struct site_cache_thread *me, uint64_t key)
 
 /* Stacks that share frame and return address share a bucket, and differ somewhere in the middle;
  * comparing with a wrong one mostly ends at the first words. */
-struct site_native_stack *site_cache_recognise(struct site_cache_thread *me,
-					       const uintptr_t *frame, uintptr_t stop_begin)
+struct site_native_stack *site_cache_recognise(struct site_cache_thread *me, const uintptr_t *frame,
+					       uintptr_t stop_begin)
 {
 	uint64_t key = key_of(frame);
 	uint16_t *first = bucket_of(me, key), *link = first;

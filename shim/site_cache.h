@@ -16,7 +16,8 @@
 
 struct site_native_stack {
 	uint64_t hash; /* of the return addresses; never 0 */
-	/* For the caller to keep: what this stack came to last time. Zeroed when the stack is new. */
+	/* For the caller to keep: what this stack came to last time. Zeroed when the stack is new.
+	 */
 	uint64_t memo_python, memo_site;
 	uint32_t frame_count; /* at least 1 */
 	bool is_truncated; /* the walk was cut: depth, no unwind data, or no unwinder to be had */
@@ -31,17 +32,17 @@ size_t site_cache_bytes(void);
 
 struct site_native_request {
 	const uintptr_t *frame; /* __builtin_frame_address(0) of the exported function, so that
-	                         * frame[1] is its return address */
+				 * frame[1] is its return address */
 	uintptr_t stop_begin, stop_end; /* the walk ends, complete, at the first frame inside: the
-	                                 * Python interpreter, whose own frames say more */
+					 * Python interpreter, whose own frames say more */
 	bool may_use_loader; /* false: an allocator may be holding its lock, so the loader must not
-	                      * be asked about an unknown library now */
+			      * be asked about an unknown library now */
 	uint64_t now_ticks, ticks_per_us; /* bounds the time spent on unwinding */
 };
 
 /* The stack if it is a known one, else NULL. Some 15 ns and one for each frame. */
-struct site_native_stack *site_cache_recognise(struct site_cache_thread *me,
-					       const uintptr_t *frame, uintptr_t stop_begin);
+struct site_native_stack *site_cache_recognise(struct site_cache_thread *me, const uintptr_t *frame,
+					       uintptr_t stop_begin);
 
 /* The stack by unwinding; it is remembered if it can be. Valid until the next call of this for the
  * same thread. *cost_ns: an estimate of what this took. May change errno. */

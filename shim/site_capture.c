@@ -17,7 +17,7 @@
 
 #define SITE_CAPACITY 65536 /* stacks of one session */
 #define NAME_CAPACITY 16384 /* functions of one session */
-#define SEEN_CALLERS 1024   /* return addresses of rated calls that a thread remembers */
+#define SEEN_CALLERS  1024  /* return addresses of rated calls that a thread remembers */
 /* How long the line of a waiting backward() is taken as unchanged for launches, which come every
  * few microseconds; asking again costs about one microsecond. */
 #define WAITING_VALID_US 100
@@ -50,7 +50,7 @@ struct site_thread {
 	struct site_native_stack short_stack; /* of calls that are not walked */
 	struct {
 		uint64_t address; /* return address */
-		uint64_t site;    /* of that address alone, for calls beyond the rate; 0 not yet */
+		uint64_t site;	  /* of that address alone, for calls beyond the rate; 0 not yet */
 	} callers[SEEN_CALLERS];
 	/* The records under construction; too large for the stacks that CUDA calls run on. */
 	struct site_python_line line;
@@ -63,7 +63,7 @@ struct walk {
 	struct site_thread *me;
 	const struct site_call *call;
 	const struct site_python_stack *python; /* NULL: none */
-	struct site_native_stack *native;       /* NULL: none */
+	struct site_native_stack *native;	/* NULL: none */
 	uint64_t cost_ns;
 };
 
@@ -230,8 +230,8 @@ static bool write_name(const struct walk *walk, const struct site_python_line *l
 	record->reserved0 = 0;
 	record->text_bytes = line->text_bytes;
 	memcpy(record->text, line->text, line->text_bytes);
-	was_written = emit(walk, record, RECORD_KIND_name,
-			   (uint32_t)sizeof(*record) + line->text_bytes);
+	was_written =
+		emit(walk, record, RECORD_KIND_name, (uint32_t)sizeof(*record) + line->text_bytes);
 	site_set_settle(&names, slot, was_written);
 	return was_written;
 }
@@ -347,9 +347,9 @@ static uint64_t capture(struct walk *walk)
 		walk->native->memo_site = id;
 	}
 	if (rates[walk->call->event] == RATE_BY_RATE)
-		walk->me->next_by_rate_ticks = walk->call->now_ticks + SITE_LAUNCH_SHARE *
-									       walk->cost_ns *
-									       settings.ticks_per_us / 1000;
+		walk->me->next_by_rate_ticks =
+			walk->call->now_ticks +
+			SITE_LAUNCH_SHARE * walk->cost_ns * settings.ticks_per_us / 1000;
 	return id;
 }
 

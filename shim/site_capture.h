@@ -57,15 +57,15 @@ void site_capture_begin(const struct site_settings *settings);
 /* In a forked child, before anything else of it. */
 void site_capture_after_fork(void);
 
-struct site_thread; /* state of one recording thread */
+struct site_thread;		/* state of one recording thread */
 size_t site_thread_bytes(void); /* of zeroed, page-aligned memory; mostly never touched */
 void site_thread_end(struct site_thread *me);
 
 struct site_call {
 	enum site_event event;
-	bool may_use_loader;   /* false in a hook that runs under an allocator's lock */
-	const void *frame;     /* __builtin_frame_address(0) of the exported function */
-	uint64_t now_ticks;    /* begin of the call */
+	bool may_use_loader; /* false in a hook that runs under an allocator's lock */
+	const void *frame;   /* __builtin_frame_address(0) of the exported function */
+	uint64_t now_ticks;  /* begin of the call */
 	void *emit_context;
 };
 

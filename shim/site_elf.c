@@ -37,7 +37,7 @@ bool site_elf_each_module(bool (*visit)(const struct site_elf_module *module, vo
 }
 
 struct tables {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *gnu_hash;
 	const uint32_t *old_hash;

@@ -17,7 +17,7 @@
 struct site_elf_module {
 	const char *path; /* "" for the program itself; valid while the module is loaded */
 	uintptr_t load_address;
-	const ElfW(Phdr) *segments;
+	const ElfW(Phdr) * segments;
 	size_t segment_count;
 };
 

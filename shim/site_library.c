@@ -14,7 +14,7 @@
 #include "site_memory.h"
 #include "ticks.h"
 
-#define LIBRARIES 512u
+#define LIBRARIES      512u
 #define BUILD_ID_BYTES 20u
 
 /* Executable ranges that this session has described. */
@@ -58,8 +58,8 @@ static void read_build_id(uint64_t base, uint8_t id[BUILD_ID_BYTES])
 			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 			    !memcmp(notes + name_at, "GNU", 4)) {
 				memcpy(id, notes + text_at,
-				       note.n_descsz < BUILD_ID_BYTES ? note.n_descsz :
-									BUILD_ID_BYTES);
+				       note.n_descsz < BUILD_ID_BYTES ? note.n_descsz
+								      : BUILD_ID_BYTES);
 				return;
 			}
 			at = text_at + ((note.n_descsz + 3u) & ~3u);
@@ -94,7 +94,7 @@ bool site_describe_library(struct thread *thread, uint64_t address)
 	if (!library)
 		return false;
 	memset(library, 0, size);
-	library->head = (struct record_head){ RECORD_KIND_library, (uint16_t)size, 0 };
+	library->head = (struct record_head){RECORD_KIND_library, (uint16_t)size, 0};
 	library->address = mapping.code_begin;
 	library->size_bytes = mapping.code_end - mapping.code_begin;
 	library->file_offset = mapping.code_offset;

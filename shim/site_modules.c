@@ -92,7 +92,7 @@ void site_modules_attach(bool use_table)
 static bool find_by_object(uintptr_t pc, struct site_module *module)
 {
 	struct found_object found;
-	const ElfW(Ehdr) *header;
+	const ElfW(Ehdr) * header;
 
 	memset(&found, 0, sizeof(found));
 	if (find_object((void *)pc, &found) != 0 || !found.unwind_table || !found.link_map)

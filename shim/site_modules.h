@@ -16,7 +16,7 @@
 struct site_module {
 	uintptr_t begin, end;
 	uintptr_t load_address;
-	const ElfW(Phdr) *segments;
+	const ElfW(Phdr) * segments;
 	uint16_t segment_count;
 	uintptr_t unwind_table; /* .eh_frame_hdr with a search table */
 };

@@ -10,11 +10,11 @@
 #include <stdatomic.h>
 
 enum python_state {
-	STATE_NONE,     /* no interpreter met so far */
+	STATE_NONE,	/* no interpreter met so far */
 	STATE_UNPROVED, /* found, never walked */
-	STATE_PROVED,   /* a guarded walk came out right */
-	STATE_CHECKED,  /* the API agreed */
-	STATE_OFF       /* not to be walked; off_reason says why */
+	STATE_PROVED,	/* a guarded walk came out right */
+	STATE_CHECKED,	/* the API agreed */
+	STATE_OFF	/* not to be walked; off_reason says why */
 };
 
 static struct python_runtime runtime; /* constant once state is past STATE_NONE */

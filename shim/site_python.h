@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SITE_PYTHON_DEPTH 64
+#define SITE_PYTHON_DEPTH      64
 #define SITE_PYTHON_TEXT_BYTES 1536 /* longest "function\x1ffile" that is kept whole */
 
 struct site_python_frame {

@@ -19,8 +19,8 @@ struct api_frame {
 };
 
 /* Appends one str attribute of a code object. */
-static bool append_attribute(const struct python_api *api, void *code, const char *name,
-			     char *text, size_t *used)
+static bool append_attribute(const struct python_api *api, void *code, const char *name, char *text,
+			     size_t *used)
 {
 	void *value = api->attribute(code, name);
 	const char *utf8 = value ? api->text(value) : NULL;
@@ -37,8 +37,7 @@ static bool append_attribute(const struct python_api *api, void *code, const cha
 	return is_good;
 }
 
-static bool read_api_frame(const struct python_runtime *runtime, void *frame,
-			   struct api_frame *out)
+static bool read_api_frame(const struct python_runtime *runtime, void *frame, struct api_frame *out)
 {
 	const struct python_api *api = &runtime->api;
 	void *code = api->attribute(frame, "f_code");
@@ -48,9 +47,9 @@ static bool read_api_frame(const struct python_runtime *runtime, void *frame,
 	bool is_good = false;
 
 	if (code && line) {
-		is_good = append_attribute(api, code,
-					   has_qualified_names ? "co_qualname" : "co_name",
-					   out->text, &used);
+		is_good =
+			append_attribute(api, code, has_qualified_names ? "co_qualname" : "co_name",
+					 out->text, &used);
 		if (is_good) {
 			out->text[used++] = 0x1f;
 			is_good = append_attribute(api, code, "co_filename", out->text, &used);

@@ -24,8 +24,7 @@ static const char *base_name(const char *path)
 /* What must be there, and what only some versions have. */
 static const char *take_api(const struct site_elf_module *module, struct python_api *api)
 {
-#define TAKE(member, name)                                                                         \
-	api->member = (__typeof__(api->member))site_elf_symbol(module, name)
+#define TAKE(member, name) api->member = (__typeof__(api->member))site_elf_symbol(module, name)
 	TAKE(this_thread, "PyGILState_GetThisThreadState");
 	TAKE(holder, "PyThreadState_GetUnchecked");
 	if (!api->holder)

@@ -14,16 +14,16 @@
 /* What is called of the interpreter. The first three are safe without the GIL. */
 struct python_api {
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
-	void *(*holder)(void);      /* PyThreadState_GetUnchecked */
+	void *(*holder)(void);	    /* PyThreadState_GetUnchecked */
 	int (*is_initialized)(void);
 	const char *(*version)(void);
 	/* Only for the self-check, with the GIL held. */
-	void *(*current_frame)(void);               /* PyEval_GetFrame, borrowed */
-	void *(*attribute)(void *, const char *);   /* PyObject_GetAttrString, new reference */
-	const char *(*text)(void *);                /* PyUnicode_AsUTF8 */
-	long (*number)(void *);                     /* PyLong_AsLong */
-	void (*retain)(void *);                     /* Py_IncRef */
-	void (*release)(void *);                    /* Py_DecRef */
+	void *(*current_frame)(void);		  /* PyEval_GetFrame, borrowed */
+	void *(*attribute)(void *, const char *); /* PyObject_GetAttrString, new reference */
+	const char *(*text)(void *);		  /* PyUnicode_AsUTF8 */
+	long (*number)(void *);			  /* PyLong_AsLong */
+	void (*retain)(void *);			  /* Py_IncRef */
+	void (*release)(void *);		  /* Py_DecRef */
 	void (*error_fetch)(void **, void **, void **);
 	void (*error_restore)(void *, void *, void *);
 	int (*collector_disable)(void); /* PyGC_Disable, 3.10 and later */
@@ -47,7 +47,7 @@ const char *python_runtime_find(struct python_runtime *runtime, bool *found);
 bool python_holds_gil(const struct python_runtime *runtime);
 
 enum python_verdict {
-	PYTHON_AGREES,   /* the walk equals what the API says */
+	PYTHON_AGREES, /* the walk equals what the API says */
 	PYTHON_DIFFERS,
 	PYTHON_NO_ANSWER /* the API could not be asked now */
 };
@@ -58,7 +58,7 @@ enum python_verdict python_check_against_api(const struct python_runtime *runtim
 /* Reads memory of the interpreter. is_guarded is a constant at every call, so that the unguarded
  * form becomes a plain load. */
 static inline __attribute__((always_inline)) bool python_read(bool is_guarded, void *to,
-							       const void *from, size_t size_bytes)
+							      const void *from, size_t size_bytes)
 {
 	if (is_guarded)
 		return site_memory_copy(to, from, size_bytes);

@@ -20,31 +20,32 @@ enum python_instruction {
 
 /* How a code object maps instructions to lines. */
 enum python_lines {
-	PYTHON_LINES_LNOTAB,    /* co_lnotab: pairs of increments, 3.6 .. 3.9 */
-	PYTHON_LINES_RANGES,    /* co_linetable of 3.10 (PEP 626) */
+	PYTHON_LINES_LNOTAB,	/* co_lnotab: pairs of increments, 3.6 .. 3.9 */
+	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
 	PYTHON_LINES_LOCATIONS, /* co_linetable of 3.11 and later (PEP 657) */
 };
 
 #define PYTHON_NO_OFFSET UINT16_MAX
 
 struct python_layout {
-	uint16_t version; /* 0x030b for 3.11 */
-	uint16_t thread_frame;  /* PyThreadState: pointer to the innermost frame or to the C frame */
-	uint16_t cframe_frame;  /* C frame: pointer to the innermost frame; NO_OFFSET: there is none */
+	uint16_t version;      /* 0x030b for 3.11 */
+	uint16_t thread_frame; /* PyThreadState: pointer to the innermost frame or to the C frame */
+	uint16_t cframe_frame; /* C frame: pointer to the innermost frame; NO_OFFSET: there is none
+				*/
 	uint16_t frame_code;
 	uint16_t frame_back;
 	uint16_t frame_instruction;
-	uint16_t frame_owner;   /* byte; >= 3 is a frame of the C stack; NO_OFFSET: there is none */
+	uint16_t frame_owner; /* byte; >= 3 is a frame of the C stack; NO_OFFSET: there is none */
 	uint16_t code_filename;
-	uint16_t code_name;     /* qualified where there is one */
+	uint16_t code_name; /* qualified where there is one */
 	uint16_t code_first_line;
 	uint16_t code_lines;
-	uint16_t code_bytes;    /* where the instructions start, for PYTHON_INSTRUCTION_POINTER */
-	uint16_t code_version;  /* 32-bit number never given twice; NO_OFFSET: there is none */
-	uint16_t text_ascii;    /* str: characters of the ASCII form */
-	uint16_t text_wide;     /* str: characters of the other compact forms */
-	uint8_t instruction;    /* enum python_instruction */
-	uint8_t lines;          /* enum python_lines */
+	uint16_t code_bytes;   /* where the instructions start, for PYTHON_INSTRUCTION_POINTER */
+	uint16_t code_version; /* 32-bit number never given twice; NO_OFFSET: there is none */
+	uint16_t text_ascii;   /* str: characters of the ASCII form */
+	uint16_t text_wide;    /* str: characters of the other compact forms */
+	uint8_t instruction;   /* enum python_instruction */
+	uint8_t lines;	       /* enum python_lines */
 };
 
 /* The parts of objects that no supported version has moved. */

@@ -92,8 +92,8 @@ static bool find_line(const struct python_runtime *runtime, bool is_guarded,
 	int32_t first_line;
 
 	if (!python_read(is_guarded, &table, python_at(frame->code, layout->code_lines), 8) ||
-	    !python_read(is_guarded, &first_line,
-			 python_at(frame->code, layout->code_first_line), 4) ||
+	    !python_read(is_guarded, &first_line, python_at(frame->code, layout->code_first_line),
+			 4) ||
 	    !python_read(is_guarded, &type, python_at(table, PYTHON_OBJECT_TYPE), 8) ||
 	    type != runtime->bytes_type ||
 	    !python_read(is_guarded, &size_bytes, python_at(table, PYTHON_BYTES_SIZE), 8))

@@ -19,7 +19,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 /* The type of an object is checked where the walk is guarded anyway; this is what proves that a
  * layout fits before plain loads are used. */
 static inline __attribute__((always_inline)) bool has_type(bool is_guarded, const void *object,
-							    const void *type)
+							   const void *type)
 {
 	const void *found;
 
@@ -38,7 +38,7 @@ static const uint64_t weight[] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x16
 
 /* Reads the last 16 bytes of a byte range, or as many as there are, into word[0..1]. */
 static inline __attribute__((always_inline)) bool read_tail(bool is_guarded, uint64_t word[2],
-							     const char *data, uint64_t size_bytes)
+							    const char *data, uint64_t size_bytes)
 {
 	word[0] = word[1] = 0;
 	if (size_bytes >= 16)
@@ -60,11 +60,12 @@ static inline __attribute__((always_inline)) bool read_tail(bool is_guarded, uin
 }
 
 /* Adds the end of a text, where file names differ: enough to tell notebook cells apart, at a cost
- * that does not grow. Names are interned and carry their hash for good, which is better and cheaper;
- * file names may get theirs between two walks, so it is not used for them. */
-static inline __attribute__((always_inline)) bool
-add_text(bool is_guarded, const struct python_runtime *runtime, uint64_t *sum, const void *text,
-	 bool is_name)
+ * that does not grow. Names are interned and carry their hash for good, which is better and
+ * cheaper; file names may get theirs between two walks, so it is not used for them. */
+static inline __attribute__((always_inline)) bool add_text(bool is_guarded,
+							   const struct python_runtime *runtime,
+							   uint64_t *sum, const void *text,
+							   bool is_name)
 {
 	const struct python_layout *layout = runtime->layout;
 	uint64_t head[3], tail[2]; /* length, hash, state */
@@ -117,9 +118,10 @@ read_fingerprint(bool is_guarded, const struct python_runtime *runtime, const vo
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool
-mix_frame(bool is_guarded, const struct python_runtime *runtime, uint64_t *hash,
-	  const struct site_python_frame *frame)
+static inline __attribute__((always_inline)) bool mix_frame(bool is_guarded,
+							    const struct python_runtime *runtime,
+							    uint64_t *hash,
+							    const struct site_python_frame *frame)
 {
 	const struct python_layout *layout = runtime->layout;
 	uint64_t fingerprint = 0;
@@ -141,9 +143,10 @@ mix_frame(bool is_guarded, const struct python_runtime *runtime, uint64_t *hash,
 }
 
 /* The innermost frame of a thread, NULL when it has none. */
-static inline __attribute__((always_inline)) bool
-first_frame(bool is_guarded, const struct python_layout *layout, const void *thread,
-	    const void **frame)
+static inline __attribute__((always_inline)) bool first_frame(bool is_guarded,
+							      const struct python_layout *layout,
+							      const void *thread,
+							      const void **frame)
 {
 	if (!python_read(is_guarded, frame, python_at(thread, layout->thread_frame),
 			 sizeof(*frame)))
@@ -197,9 +200,9 @@ read_frame(bool is_guarded, const struct python_runtime *runtime, const void *fr
 }
 
 static inline __attribute__((always_inline)) bool walk(bool is_guarded,
-							const struct python_runtime *runtime,
-							const void *thread,
-							struct site_python_stack *stack)
+						       const struct python_runtime *runtime,
+						       const void *thread,
+						       struct site_python_stack *stack)
 {
 	uint64_t hash = 0x707974686f6eu; /* "python": keeps the hash of no frames apart from 0 */
 	uint32_t count = 0, skipped = 0;

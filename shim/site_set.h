@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum site_set_answer {
-	SITE_SET_KNOWN,   /* written, or being written by another thread right now */
+	SITE_SET_KNOWN,	  /* written, or being written by another thread right now */
 	SITE_SET_CLAIMED, /* write it now, then call site_set_settle() */
-	SITE_SET_FULL     /* not there, and there is no room for more */
+	SITE_SET_FULL	  /* not there, and there is no room for more */
 };
 
 struct site_set {

@@ -20,8 +20,8 @@
 #include <time.h>
 
 /* A walk takes tens of microseconds, more if its thread loses the processor in the middle. */
-#define SPINS    1000
-#define SLEEPS   20
+#define SPINS	 1000
+#define SLEEPS	 20
 #define SLEEP_NS 100000
 
 static atomic_flag is_walking = ATOMIC_FLAG_INIT;
@@ -66,7 +66,7 @@ static void leave(void)
 struct known_module {
 	uintptr_t begin, end;
 	uint64_t check; /* tells builds of a library apart */
-	uint64_t walk;  /* in which it was compared last */
+	uint64_t walk;	/* in which it was compared last */
 };
 
 static struct known_module known[KNOWN_LIMIT];
@@ -265,11 +265,11 @@ uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t sto
 		if (!site_memory_copy(pair, (const void *)at, sizeof(pair)) ||
 		    !site_modules_find(pair[1] - 1, may_use_loader, &module))
 			break;
-		frames[count++] = (struct unwind_frame){
-			.pc = pair[1],
-			.slot = at + sizeof(pair[0]),
-			.base_slot = holder,
-			.base = holder ? UNWIND_BASE_REGISTER : UNWIND_BASE_FIXED};
+		frames[count++] = (struct unwind_frame){.pc = pair[1],
+							.slot = at + sizeof(pair[0]),
+							.base_slot = holder,
+							.base = holder ? UNWIND_BASE_REGISTER
+								       : UNWIND_BASE_FIXED};
 		if (pair[1] >= stop_begin && pair[1] < stop_end) {
 			*is_complete = true;
 			break;

@@ -26,18 +26,18 @@ int unwind_iterate_modules(int (*callback)(struct dl_phdr_info *info, size_t siz
 /* Walks are serialised by site_unwind.c, whose lock is tried and never waited for without end. A
  * mutex inside would stay locked in the child of a fork. */
 #define pthread_mutex_init(mutex, attributes) ((void)(mutex), 0)
-#define pthread_mutex_lock(mutex)             ((void)(mutex), 0)
-#define pthread_mutex_unlock(mutex)           ((void)(mutex), 0)
+#define pthread_mutex_lock(mutex)	      ((void)(mutex), 0)
+#define pthread_mutex_unlock(mutex)	      ((void)(mutex), 0)
 
 /* No file is opened: a module without a search table in memory has no unwind data for us. This
  * also keeps names out that only newer C libraries have. */
-#define open(...)               (-1)
-#define stat(path, result)      (-1)
+#define open(...)		  (-1)
+#define stat(path, result)	  (-1)
 #define fstat(descriptor, result) (-1)
 
 /* No descriptors: memory is checked by unwind_copy_guarded() instead of by pipes. */
 #define pipe2(descriptors, flags) (-1)
-#define pipe(descriptors)         (-1)
+#define pipe(descriptors)	  (-1)
 
 /* Not a word on stderr, and no abort: impossible unwind data ends the walk. */
 #define fprintf(...) (0)

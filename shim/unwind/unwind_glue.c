@@ -9,23 +9,23 @@
 #include "unwind_glue.h"
 
 #if defined(__x86_64__)
-#define FRAME_STANDARD   UNW_X86_64_FRAME_STANDARD
-#define FRAME_OTHER      UNW_X86_64_FRAME_OTHER
-#define BASE_REGISTER    UNW_X86_64_RBP
-#define RETURN_REGISTER  UNW_X86_64_RIP
-#define IS_FIXED(frame)  ((frame)->cfa_reg_rsp != 0)
+#define FRAME_STANDARD	UNW_X86_64_FRAME_STANDARD
+#define FRAME_OTHER	UNW_X86_64_FRAME_OTHER
+#define BASE_REGISTER	UNW_X86_64_RBP
+#define RETURN_REGISTER UNW_X86_64_RIP
+#define IS_FIXED(frame) ((frame)->cfa_reg_rsp != 0)
 #elif defined(__aarch64__)
-#define FRAME_STANDARD   UNW_AARCH64_FRAME_STANDARD
-#define FRAME_OTHER      UNW_AARCH64_FRAME_OTHER
-#define BASE_REGISTER    UNW_AARCH64_X29
-#define RETURN_REGISTER  UNW_AARCH64_X30
-#define IS_FIXED(frame)  ((frame)->cfa_reg_sp != 0)
+#define FRAME_STANDARD	UNW_AARCH64_FRAME_STANDARD
+#define FRAME_OTHER	UNW_AARCH64_FRAME_OTHER
+#define BASE_REGISTER	UNW_AARCH64_X29
+#define RETURN_REGISTER UNW_AARCH64_X30
+#define IS_FIXED(frame) ((frame)->cfa_reg_sp != 0)
 #else
 #error "no frame classification for this machine"
 #endif
 
-#define OWN_FRAMES 24 /* at most so many of ours lie below the caller */
-#define PAGE 4096u
+#define OWN_FRAMES    24 /* at most so many of ours lie below the caller */
+#define PAGE	      4096u
 #define LARGEST_FRAME (1u << 20)
 
 /* All static state belongs to the walk that site_unwind.c lets in. */

@@ -14,12 +14,13 @@
 enum unwind_base {
 	UNWIND_BASE_FIXED,    /* a constant distance from the frame below */
 	UNWIND_BASE_REGISTER, /* the frame pointer, whose saved value lies at base_slot */
-	UNWIND_BASE_ALIGNED,  /* the word at base_slot_2, which the frame pointer at base_slot finds */
+	UNWIND_BASE_ALIGNED,  /* the word at base_slot_2, which the frame pointer at base_slot finds
+			       */
 	UNWIND_BASE_UNKNOWN   /* an expression; such a stack cannot be recognised again */
 };
 
 struct unwind_frame {
-	uintptr_t pc;   /* return address */
+	uintptr_t pc;	/* return address */
 	uintptr_t slot; /* where on the stack it was */
 	uintptr_t base_slot;
 	uintptr_t base_slot_2;
@@ -28,9 +29,9 @@ struct unwind_frame {
 
 struct unwind_request {
 	uintptr_t return_address; /* frames below the one with this pc are ours and are left out */
-	uintptr_t return_slot;    /* where it lies on the stack */
-	uintptr_t stop_begin, stop_end; /* the walk ends with the first pc inside */
-	uint32_t limit;           /* frames at most */
+	uintptr_t return_slot;	  /* where it lies on the stack */
+	uintptr_t stop_begin, stop_end;			/* the walk ends with the first pc inside */
+	uint32_t limit;					/* frames at most */
 	bool (*has_rules)(void *context, uintptr_t pc); /* whether pc has unwind data to follow */
 	void *context;
 };

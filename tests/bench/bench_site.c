@@ -50,7 +50,8 @@ static bool drop(void *context, const void *record, uint32_t size_bytes)
 
 static void *fresh(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		abort();
@@ -156,8 +157,8 @@ int main(void)
 	printf("native engine: %s\n", site_cache_engine());
 	printf("%-34s%8s%8s%8s\n", "ns per event at depth", "10", "20", "40");
 	for (size_t p = 0; p < 4; p++) {
-		struct site_settings settings = {(enum site_stacks)site_stacks_parse(policies[p]), drop,
-						 0};
+		struct site_settings settings = {(enum site_stacks)site_stacks_parse(policies[p]),
+						 drop, 0};
 
 		site_capture_begin(&settings);
 		thread = fresh(site_thread_bytes());

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #define RECORD_LIMIT 20000
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT	     __attribute__((visibility("default")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *records[RECORD_LIMIT];
@@ -154,7 +154,8 @@ static size_t format_frame(const struct site_frame *frame, char *text, size_t li
 	int function_bytes;
 
 	if (frame->type == FRAME_NATIVE)
-		return (size_t)snprintf(text, limit, "N\t%#llx\n", (unsigned long long)frame->value);
+		return (size_t)snprintf(text, limit, "N\t%#llx\n",
+					(unsigned long long)frame->value);
 	if (frame->type != FRAME_PYTHON)
 		return (size_t)snprintf(text, limit, "%s\n",
 					frame->type == FRAME_WAITING ? "W" : "T");

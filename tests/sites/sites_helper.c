@@ -34,7 +34,8 @@ static void *device_thread(void *context)
 }
 
 /* As autograd's engine: another thread works, this one waits for it. */
-int helper_run_engine(copy_function *copy, void *to, const void *from, size_t size_bytes, int rounds)
+int helper_run_engine(copy_function *copy, void *to, const void *from, size_t size_bytes,
+		      int rounds)
 {
 	struct work work = {copy, to, from, size_bytes, rounds, 0};
 	pthread_t thread;

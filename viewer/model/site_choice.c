@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The rule of site_choice.h on path text. Folder names are compared as whole components, so that
- * /home/me/torch/train.py or my-site-packages/x.py stay the user's.
+ * my/torch/train.py or my-site-packages/x.py stay the user's.
  */
 #include "site_choice.h"
 

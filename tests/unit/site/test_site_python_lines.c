@@ -41,10 +41,10 @@ static void ranges_of_3_10(void **state)
 static void locations_of_3_11(void **state)
 {
 	static const uint8_t table[] = {
-		0x80 | 11 << 3 | 1, 4, 9,      /* two units, line + 1, columns */
-		0x80 | 2 << 3 | 0,  0x11,      /* one unit, the same line, short form */
-		0x80 | 15 << 3 | 0,            /* one unit, no line */
-		0x80 | 13 << 3 | 0, 7,         /* one unit, line - 3 */
+		0x80 | 11 << 3 | 1, 4,	  9,		/* two units, line + 1, columns */
+		0x80 | 2 << 3 | 0,  0x11,		/* one unit, the same line, short form */
+		0x80 | 15 << 3 | 0,			/* one unit, no line */
+		0x80 | 13 << 3 | 0, 7,			/* one unit, line - 3 */
 		0x80 | 14 << 3 | 0, 0x4a, 0x1, 0, 0, 0, /* one unit, line + 37, long form */
 	};
 

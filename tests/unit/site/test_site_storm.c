@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Events from constructors and destructors of libraries that several threads open and close all the
- * time, while others unwind and ask the loader: nothing may hang, and rules of a library that is gone
- * must not be used for the one in its place.
+ * time, while others unwind and ask the loader: nothing may hang, and rules of a library that is
+ * gone must not be used for the one in its place.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define THREADS 4
-#define ROUNDS  150
+#define ROUNDS	150
 
 __attribute__((visibility("default"))) int site_storm_event(int value);
 
@@ -139,7 +139,8 @@ static void events_in_constructors_neither_hang_nor_mix_up_libraries(void **stat
 }
 
 /* As on an older C library: libraries opened after the start are unknown here, since an event that
- * must not touch the loader (may_use_loader false) cannot learn about them. They end in a marker. */
+ * must not touch the loader (may_use_loader false) cannot learn about them. They end in a marker.
+ */
 static void without_the_loader_unknown_libraries_end_in_a_marker(void **state)
 {
 	(void)state;
