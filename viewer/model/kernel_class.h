@@ -23,9 +23,17 @@ enum kernel_class {
 };
 
 struct kernel_traits {
-	uint8_t kernel_class;	 /* enum kernel_class */
-	bool is_tensor_op;	 /* the name says Tensor Cores */
-	bool is_simt;		 /* the name says CUDA cores */
+	uint8_t kernel_class; /* enum kernel_class */
+	bool is_tensor_op;    /* the name says Tensor Cores */
+	bool is_simt;	      /* the name says CUDA cores */
+	/* A product or convolution of fp32 on CUDA cores that could use Tensor Cores: no
+	 * matrix-vector product, no depthwise one. */
+	bool is_fp32_simt;
+	bool is_fp64;		 /* double precision and nothing else in the name */
+	bool is_split;		 /* split-K or stream-K: tiles are no measure of its blocks */
+	bool is_persistent;	 /* blocks stay and fetch tiles: no waves */
+	bool is_layout_change;	 /* NCHW to NHWC or back */
+	bool is_fused;		 /* made by a compiler that fuses (Triton) */
 	uint8_t align_elements;	 /* alignN in the name, 0 none */
 	uint8_t element_bytes;	 /* of A and B by the name, 0 unknown */
 	uint16_t tile_m, tile_n; /* 0 unknown */

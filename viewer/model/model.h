@@ -67,10 +67,13 @@ struct model_kernel {
 /* Everything that distinguishes one copy from another except when it happened. */
 struct transfer {
 	uint64_t size_bytes;
-	uint8_t direction;   /* enum copy_direction or TRANSFER_SET */
-	uint8_t source_kind; /* enum memory_kind */
+	uint64_t host_address; /* calls that upload: where from; 0 not recorded */
+	uint8_t direction;     /* enum copy_direction or TRANSFER_SET */
+	uint8_t source_kind;   /* enum memory_kind */
 	uint8_t destination_kind;
-	uint8_t is_async; /* the API call does not wait, as far as it says */
+	uint8_t is_async;	   /* the API call does not wait, as far as it says */
+	uint8_t is_default_stream; /* on the legacy default stream, for certain */
+	uint16_t peer;		   /* ordinal of the other GPU of a peer copy, MODEL_NO_DEVICE */
 };
 
 /* A matrix product; pointers are kept only as their misalignment. */

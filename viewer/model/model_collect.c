@@ -16,6 +16,8 @@
 #include "text.h"
 #include "xmalloc.h"
 
+#define LEGACY_STREAM 1u /* cudaStreamLegacy; 0 means the same without per-thread streams */
+
 static uint32_t collect_site(struct model_builder *builder, uint64_t id)
 {
 	struct model *model = builder->model;
@@ -86,10 +88,11 @@ static uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer)
 {
 	struct model *model = builder->model;
-	uint64_t kinds = (uint64_t)transfer->direction | (uint64_t)transfer->source_kind << 8 |
-			 (uint64_t)transfer->destination_kind << 16 |
-			 (uint64_t)transfer->is_async << 24;
-	uint64_t hash = map_mix(transfer->size_bytes, kinds);
+	uint64_t kinds =
+		(uint64_t)transfer->direction | (uint64_t)transfer->source_kind << 8 |
+		(uint64_t)transfer->destination_kind << 16 | (uint64_t)transfer->is_async << 24 |
+		(uint64_t)transfer->is_default_stream << 25 | (uint64_t)transfer->peer << 32;
+	uint64_t hash = map_mix(map_mix(transfer->size_bytes, transfer->host_address), kinds);
 	uint64_t *slot;
 	bool is_new;
 
@@ -103,10 +106,13 @@ uint32_t collect_transfer(struct model_builder *builder, const struct transfer *
 			break;
 		known = &model->transfers[*slot];
 		if (known->size_bytes == transfer->size_bytes &&
+		    known->host_address == transfer->host_address &&
 		    known->direction == transfer->direction &&
 		    known->source_kind == transfer->source_kind &&
 		    known->destination_kind == transfer->destination_kind &&
-		    known->is_async == transfer->is_async)
+		    known->is_async == transfer->is_async &&
+		    known->is_default_stream == transfer->is_default_stream &&
+		    known->peer == transfer->peer)
 			return (uint32_t)*slot;
 	}
 	if (model->transfer_count == builder->transfer_capacity)
@@ -269,13 +275,40 @@ static void collect_memory(struct model_builder *builder, const struct record_me
 	};
 }
 
+/* Ordinals beyond 65534 do not exist; such a number is an unknown device. */
+static uint16_t peer_ordinal(uint32_t peer_device)
+{
+	return peer_device < MODEL_NO_DEVICE ? (uint16_t)peer_device : MODEL_NO_DEVICE;
+}
+
+static void collect_copy(struct model_builder *builder, const struct record_copy *record,
+			 struct host_call *call)
+{
+	/* Imported copies have neither addresses nor streams; 0 means nothing there. */
+	bool has_addresses = record->source && record->destination;
+	struct transfer transfer = {
+		.size_bytes = record->size_bytes,
+		.host_address = has_addresses && record->direction == COPY_H2D ? record->source : 0,
+		.direction = record->direction,
+		.source_kind = record->source_kind,
+		.destination_kind = record->destination_kind,
+		.is_async = (call->flags & CALL_ASYNC) != 0,
+		.is_default_stream = has_addresses && record->stream <= LEGACY_STREAM &&
+				     !(call->flags & CALL_PER_THREAD_STREAM),
+		.peer = peer_ordinal(record->peer_device),
+	};
+
+	call->detail = collect_transfer(builder, &transfer);
+}
+
 static void collect_host(struct model_builder *builder, const struct trace_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const char *row = (const char *)batch->rows + (size_t)i * batch->row_bytes;
 		const void *record = row;
 		struct host_call *call = collect_call(builder, record, batch->thread[i]);
-		struct transfer transfer = {.direction = TRANSFER_SET, .is_async = 1};
+		struct transfer transfer = {
+			.direction = TRANSFER_SET, .is_async = 1, .peer = MODEL_NO_DEVICE};
 
 		call->kind = (uint8_t)batch->kind;
 		switch (batch->kind) {
@@ -286,17 +319,9 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 			call->detail = collect_kernel(
 				builder, ((const struct record_launch *)record)->kernel);
 			break;
-		case RECORD_KIND_copy: {
-			const struct record_copy *copy = record;
-
-			transfer.size_bytes = copy->size_bytes;
-			transfer.direction = copy->direction;
-			transfer.source_kind = copy->source_kind;
-			transfer.destination_kind = copy->destination_kind;
-			transfer.is_async = (call->flags & CALL_ASYNC) != 0;
-			call->detail = collect_transfer(builder, &transfer);
+		case RECORD_KIND_copy:
+			collect_copy(builder, record, call);
 			break;
-		}
 		case RECORD_KIND_set:
 			transfer.size_bytes = ((const struct record_set *)record)->size_bytes;
 			call->detail = collect_transfer(builder, &transfer);
@@ -321,7 +346,8 @@ static void collect_gpu(struct model_builder *builder, const struct trace_batch 
 		const void *record = (const char *)batch->rows + (size_t)i * batch->row_bytes;
 		const struct gpu_part *part = record;
 		uint16_t device = collect_device(builder, part->device);
-		struct transfer transfer = {.direction = TRANSFER_SET, .is_async = 1};
+		struct transfer transfer = {
+			.direction = TRANSFER_SET, .is_async = 1, .peer = MODEL_NO_DEVICE};
 		struct gpu_op *op;
 
 		if (device == MODEL_NO_DEVICE)
@@ -354,6 +380,7 @@ static void collect_gpu(struct model_builder *builder, const struct trace_batch 
 			transfer.source_kind = copy->source_kind;
 			transfer.destination_kind = copy->destination_kind;
 			transfer.is_async = copy->is_async;
+			transfer.peer = peer_ordinal(copy->peer_device);
 			op->detail = collect_transfer(builder, &transfer);
 		} else {
 			op->type = GPU_OP_SET;

@@ -232,7 +232,10 @@ static void link_transfer(struct model_builder *builder, struct gpu_op *op)
 		merged.source_kind = asked->source_kind;
 	if (merged.destination_kind == MEMORY_UNKNOWN)
 		merged.destination_kind = asked->destination_kind;
+	if (merged.peer == MODEL_NO_DEVICE)
+		merged.peer = asked->peer;
 	merged.is_async = asked->is_async;
+	merged.is_default_stream = asked->is_default_stream;
 	op->detail = collect_transfer(builder, &merged);
 }
 

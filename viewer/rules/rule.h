@@ -12,6 +12,7 @@
 #include "host_stats.h"
 #include "link_rate.h"
 #include "model.h"
+#include "work_survey.h"
 
 struct rule_context {
 	const struct model *model;
@@ -24,6 +25,7 @@ struct rule_context {
 	struct link_rate link; /* of the recorded link; raw 0: unknown */
 	struct copy_stats copies;
 	struct host_stats host;
+	struct work_survey work;
 	struct finding_list *findings; /* to add to */
 	const struct rule *rule;       /* that runs now */
 };
@@ -55,5 +57,8 @@ void rule_silent(struct rule_context *context, const char *format, ...)
 void rule_not_judged(struct rule_context *context, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 double rule_percent(const struct rule_context *context, double ms);
+/* Of time summed over the steady steps: ms per step, percent of the step. */
+double rule_ms(const struct rule_context *context, int64_t total_ns);
+double rule_share(const struct rule_context *context, int64_t total_ns);
 
 #endif

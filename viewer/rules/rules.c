@@ -112,6 +112,16 @@ double rule_percent(const struct rule_context *context, double ms)
 	return context->step_ms > 0 ? 100 * ms / context->step_ms : 0;
 }
 
+double rule_ms(const struct rule_context *context, int64_t total_ns)
+{
+	return (double)total_ns / 1e6 / context->steady_steps;
+}
+
+double rule_share(const struct rule_context *context, int64_t total_ns)
+{
+	return rule_percent(context, rule_ms(context, total_ns));
+}
+
 void rule_settle(struct rule_context *context, struct finding *finding)
 {
 	double available_ms = 0;
@@ -204,6 +214,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		context.link = link_rate_of(of->record->link_gen, of->record->link_width);
 	copy_stats_build(model, device, &context.copies);
 	host_stats_build(model, device, &context.host);
+	work_survey_build(model, device, &context.work);
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
 		size_t findings = out->count, judgements = out->judgement_count;
 
@@ -220,6 +231,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 			rule_silent(&context, "nothing found");
 	}
 	copy_stats_free(&context.copies);
+	work_survey_free(&context.work);
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
 }

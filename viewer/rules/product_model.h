@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a matrix product can reach on the GPU at hand: peak, roofline, tiles. Everything is scaled
+ * by the share of the GPU that a MIG instance has. 0 means that the GPU is unknown or a vGPU, or
+ * that the kernel's name does not tell.
+ */
+#ifndef GPUTRACE_RULES_PRODUCT_MODEL_H
+#define GPUTRACE_RULES_PRODUCT_MODEL_H
+
+#include "gemm_alignment.h"
+#include "rule.h"
+
+/* Measured best products reach 73 to 87 % of the dense peak (gpu.md, ml-engineering): a cured one
+ * is not taken to do better than this. */
+#define PRODUCT_REACHABLE_SHARE 0.85
+
+/* Dense peak for the operands' type with the units that the kernel uses, TFLOP/s. */
+double product_peak_tflops(const struct rule_context *context, const struct gemm_shape *shape,
+			   const struct kernel_traits *traits);
+double product_memory_gbs(const struct rule_context *context);
+/* SMs of the device as it reported them, else of the table. */
+double product_sms(const struct rule_context *context);
+/* Best time to expect of a shape on Tensor Cores, ns: roofline with whole waves of tiles. */
+double product_ideal_ns(const struct rule_context *context, const struct gemm_shape *shape);
+/* Output tiles, by the tile in the kernel's name; the smaller count of both orientations. */
+double product_tiles(const struct gemm_shape *shape, const struct kernel_traits *traits);
+/* At most 16 rows or columns at 60 % of the memory bandwidth or more: weights are streamed once,
+ * and nothing but more rows or smaller weights would help (GT210). */
+bool product_is_at_memory_roof(const struct rule_context *context, uint32_t shape);
+/* Why shapes cannot be compared with this GPU: NULL when they can. */
+const char *product_why_unknown(const struct rule_context *context);
+
+/* "m=4096 n=16 k=4096 fp16 op TN", as evidence. */
+void product_describe(struct finding *finding, const struct gemm_shape *shape);
+
+#endif

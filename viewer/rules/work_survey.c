@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over the kernels of the steady steps.
+ */
+#include "work_survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "xmalloc.h"
+
+#define MATH_PEDANTIC 2 /* record_gemm.math_flags */
+
+void work_visit_steady(const struct model *model, size_t device,
+		       void (*visit)(void *context, const struct gpu_op *op), void *context)
+{
+	const struct step_window *windows = model->devices[device].ledger.windows;
+
+	for (size_t s = 0; windows && s < model->steps.count; s++) {
+		size_t first, limit;
+
+		if (model->steps.items[s].kind != STEP_STEADY ||
+		    windows[s].end_ns <= windows[s].begin_ns)
+			continue;
+		model_ops_between(model, device, windows[s].begin_ns, windows[s].end_ns, &first,
+				  &limit);
+		for (size_t i = first; i < limit; i++)
+			visit(context, &model->ops[i]);
+	}
+}
+
+struct survey_pass {
+	const struct model *model;
+	struct work_survey *survey;
+};
+
+static void add_to_shape(struct survey_pass *pass, const struct gpu_op *op, uint32_t product)
+{
+	const struct host_call *call = &pass->model->calls[product];
+	struct shape_use *use = &pass->survey->shapes[call->detail];
+	int64_t busy_ns = op->end_ns - op->begin_ns;
+
+	pass->survey->product_ns += busy_ns;
+	pass->survey->shaped_ns += busy_ns;
+	use->busy_ns += busy_ns;
+	if (use->last_product != product || !use->products)
+		use->products++;
+	use->last_product = product;
+	if (pass->model->kernels[op->detail].traits.is_split)
+		use->is_split = true;
+	if (busy_ns > use->heaviest_ns) {
+		use->heaviest_ns = busy_ns;
+		use->kernel = op->detail;
+		use->call = product;
+	}
+}
+
+static void add_kernel(void *context, const struct gpu_op *op)
+{
+	struct survey_pass *pass = context;
+	struct kernel_use *use;
+	uint32_t product;
+	int64_t busy_ns = op->end_ns - op->begin_ns;
+
+	if (op->type != GPU_OP_KERNEL)
+		return;
+	use = &pass->survey->kernels[op->detail];
+	use->busy_ns += busy_ns;
+	use->launches++;
+	if (busy_ns > use->longest_ns || use->launches == 1) {
+		use->longest_ns = busy_ns;
+		use->call = op->call;
+	}
+	product = model_call_gemm(pass->model, op->call);
+	if (product != MODEL_NONE) {
+		const struct gemm_shape *shape =
+			&pass->model->gemms[pass->model->calls[product].detail];
+
+		use->shaped_ns += busy_ns;
+		if (shape->math_flags & MATH_PEDANTIC)
+			use->pedantic_ns += busy_ns;
+		add_to_shape(pass, op, product);
+	} else if (op->kernel_class == KERNEL_GEMM || op->kernel_class == KERNEL_CONV) {
+		pass->survey->product_ns += busy_ns;
+	}
+}
+
+void work_survey_build(const struct model *model, size_t device, struct work_survey *survey)
+{
+	struct survey_pass pass = {model, survey};
+
+	memset(survey, 0, sizeof(*survey));
+	survey->shapes = xcalloc(model->gemm_count + 1, sizeof(*survey->shapes));
+	survey->kernels = xcalloc(model->kernel_count + 1, sizeof(*survey->kernels));
+	work_visit_steady(model, device, add_kernel, &pass);
+}
+
+void work_survey_free(struct work_survey *survey)
+{
+	free(survey->shapes);
+	free(survey->kernels);
+	memset(survey, 0, sizeof(*survey));
+}

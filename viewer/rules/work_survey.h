@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the steady steps of one device spent in each kernel and in each shape of a matrix product.
+ * Built once per device; the rules about kernels read it.
+ */
+#ifndef GPUTRACE_RULES_WORK_SURVEY_H
+#define GPUTRACE_RULES_WORK_SURVEY_H
+
+#include "model.h"
+
+/* Of one shape. */
+struct shape_use {
+	int64_t busy_ns, heaviest_ns;
+	uint64_t products;
+	uint32_t call, kernel; /* of the longest kernel */
+	uint32_t last_product; /* the call counted last */
+	bool is_split;	       /* split-K or stream-K by a kernel's name */
+};
+
+/* Of one kernel. */
+struct kernel_use {
+	int64_t busy_ns, longest_ns;
+	int64_t shaped_ns;   /* within products whose shape is known */
+	int64_t pedantic_ns; /* within products that ask for exact math */
+	uint64_t launches;
+	uint32_t call; /* that launched the longest one */
+};
+
+struct work_survey {
+	struct shape_use *shapes;   /* by index of model->gemms */
+	struct kernel_use *kernels; /* by index of model->kernels */
+	int64_t product_ns;	    /* matrix products, and convolutions without a shape */
+	int64_t shaped_ns;	    /* products with a shape */
+};
+
+void work_survey_build(const struct model *model, size_t device, struct work_survey *survey);
+void work_survey_free(struct work_survey *survey);
+
+/* Calls visit() for every operation of the device's steady steps, in the order of their begins. */
+void work_visit_steady(const struct model *model, size_t device,
+		       void (*visit)(void *context, const struct gpu_op *op), void *context);
+
+#endif
