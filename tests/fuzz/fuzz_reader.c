@@ -93,22 +93,6 @@ static int read_memory(const uint8_t *data, size_t bytes)
 	return rc;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
-{
-	read_memory(data, bytes);
-	return 0;
-}
-
-#ifndef GPUTRACE_LIBFUZZER
-
-static uint64_t random_state = 1;
-
-static uint64_t random_next(void)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return random_state >> 16;
-}
-
 /* Makes the checksums of all chunks that still look like chunks good again. */
 static void mend(uint8_t *data, size_t bytes)
 {
@@ -124,6 +108,31 @@ static void mend(uint8_t *data, size_t bytes)
 	}
 	if (bytes >= TRACE_HEAD_BYTES)
 		bytes_store32(data + 60, crc32c(data, 60));
+}
+
+/* Once as it is, once with good checksums: a fuzzer does not find those by itself. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes + 1);
+
+	read_memory(data, bytes);
+	if (copy) {
+		memcpy(copy, data, bytes);
+		mend(copy, bytes);
+		read_memory(copy, bytes);
+	}
+	free(copy);
+	return 0;
+}
+
+#ifndef GPUTRACE_LIBFUZZER
+
+static uint64_t random_state = 1;
+
+static uint64_t random_next(void)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return random_state >> 16;
 }
 
 static void mutate(const uint8_t *data, size_t bytes, unsigned long rounds)
