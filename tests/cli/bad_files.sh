@@ -76,7 +76,10 @@ for percent in 30 60 90; do
 	expect_exit 0 "$gputrace" report "cut$percent.gtrace"
 done
 
-echo "one byte changed, in 30 places:"
+echo "one byte changed, in 30 places of a small file:"
+SIMCUDA_TIME_SCALE=0 record small "$samples/sync_in_loop" --steps 12 >/dev/null || fail "cannot record"
+good=$(trace_in small) || exit 1
+bytes=$(stat -c %s "$good")
 for i in $(seq 0 29); do
 	cp "$good" flipped.gtrace
 	poke flipped.gtrace $((64 + (bytes - 65) * i / 29)) "\\$(printf %03o $((i * 37 % 256)))"

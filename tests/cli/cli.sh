@@ -31,6 +31,11 @@ skip() {
 	exit 77
 }
 
+# program_of SAMPLE VARIANT: shared is the one without a suffix (samples/CMakeLists.txt).
+program_of() {
+	[ "$2" = shared ] && echo "$samples/$1" || echo "$samples/$1-$2"
+}
+
 # A sample that was not built (no nvcc) is skipped, never passed over in silence.
 need_program() {
 	[ -x "$1" ] || skip "${1##*/} is not built here: no nvcc"

@@ -6,7 +6,7 @@
 sample=$3 variant=$4
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 shift 4
-program=$samples/$sample$variant
+program=$(program_of "$sample" "$variant")
 need_program "$program"
 export SIMCUDA_TIME_SCALE=0
 
@@ -23,5 +23,5 @@ cmp plain_errors.txt traced_errors.txt || fail "standard error differs with the 
 trace=$(trace_in traces) || exit 1
 "$gputrace" dump --format tsv "$trace" >dump.tsv || fail "dump gave $?"
 level=()
-[ "$variant" = "" ] && level=(--runtime)
+[ "$variant" = shared ] && readelf -d "$program" | grep -q libcudart && level=(--runtime)
 python3 "$here/compare_log.py" log.tsv dump.tsv "${level[@]}" || fail "trace and log differ, see $work"

@@ -3,7 +3,8 @@
 # usage: report.sh BUILD NAME SAMPLE VARIANT: see check_report.py.
 sample=$3 variant=$4
 . "$(dirname "$0")/cli.sh" "$1" "$2"
-need_program "$samples/$sample$variant"
+program=$(program_of "$sample" "$variant")
+need_program "$program"
 export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
-python3 "$here/check_report.py" "$gputrace" "$sample" "$samples/$sample$variant" "$work" ||
+python3 "$here/check_report.py" "$gputrace" "$sample" "$program" "$work" ||
 	fail "the report of $sample is not what was planted"
