@@ -162,7 +162,7 @@ static void walk_python(struct walk *walk, uintptr_t *stop_begin, uintptr_t *sto
 {
 	struct site_thread *me = walk->me;
 
-	if (site_python_walk(&me->python, &me->own)) {
+	if (site_python_walk(&me->python, walk->call->may_use_loader, &me->own)) {
 		walk->python = &me->own;
 		walk->cost_ns += 10 + 5 * me->own.frame_count;
 		site_python_code_range(stop_begin, stop_end);

@@ -63,7 +63,8 @@ void site_thread_end(struct site_thread *me);
 
 struct site_call {
 	enum site_event event;
-	bool may_use_loader; /* false in a hook that runs under an allocator's lock */
+	bool may_use_loader; /* false in a hook that runs under an allocator's lock: neither the
+			      * loader nor the interpreter is asked for anything */
 	const void *frame;   /* __builtin_frame_address(0) of the exported function */
 	uint64_t now_ticks;  /* begin of the call */
 	void *emit_context;

@@ -58,7 +58,7 @@ static void advance(int from, int to)
 }
 
 /* The way of every event until the API has agreed. Returns whether plain loads may be used. */
-static bool prove(const void *thread, struct site_python_stack *stack, int known)
+static bool prove(const void *thread, bool may_ask, struct site_python_stack *stack, int known)
 {
 	if (known == STATE_UNPROVED && site_memory_can_copy()) {
 		if (!python_walk_guarded(&runtime, thread, stack)) {
@@ -70,7 +70,7 @@ static bool prove(const void *thread, struct site_python_stack *stack, int known
 		advance(STATE_UNPROVED, STATE_PROVED);
 		known = STATE_PROVED;
 	}
-	if (!python_holds_gil(&runtime) || !runtime.api.is_initialized())
+	if (!may_ask || !python_holds_gil(&runtime) || !runtime.api.is_initialized())
 		return known == STATE_PROVED;
 	switch (python_check_against_api(&runtime)) {
 	case PYTHON_AGREES:
@@ -92,7 +92,7 @@ bool site_python_is_there(void)
 	return known != STATE_NONE && known != STATE_OFF;
 }
 
-bool site_python_walk(struct site_python_thread *me, struct site_python_stack *stack)
+bool site_python_walk(struct site_python_thread *me, bool may_ask, struct site_python_stack *stack)
 {
 	int known = atomic_load_explicit(&state, memory_order_acquire);
 	const void *thread;
@@ -102,7 +102,7 @@ bool site_python_walk(struct site_python_thread *me, struct site_python_stack *s
 	thread = runtime.api.this_thread();
 	if (!thread)
 		return false;
-	if (__builtin_expect(known != STATE_CHECKED, 0) && !prove(thread, stack, known))
+	if (__builtin_expect(known != STATE_CHECKED, 0) && !prove(thread, may_ask, stack, known))
 		return false;
 	if (!python_walk_direct(&runtime, thread, stack) || stack->frame_count == 0)
 		return false;

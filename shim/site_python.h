@@ -59,8 +59,10 @@ void site_python_after_fork(void);
 /* Whether there is an interpreter whose frames can be read. */
 bool site_python_is_there(void);
 
-/* Fills in stack. False: this thread has no Python frames, or they cannot be read. */
-bool site_python_walk(struct site_python_thread *me, struct site_python_stack *stack);
+/* Fills in stack. False: this thread has no Python frames, or they cannot be read. may_ask false:
+ * in a hook that may run under somebody's lock; the interpreter's API is not asked for comparison.
+ */
+bool site_python_walk(struct site_python_thread *me, bool may_ask, struct site_python_stack *stack);
 
 /* For a thread without frames of its own: me->waiting becomes the frames of the one thread that
  * waits in autograd's backward(). Microseconds when that line is new, about one when it is not.

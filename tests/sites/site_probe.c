@@ -227,10 +227,10 @@ EXPORT uint64_t probe_walk_rounds(uint64_t rounds)
 	struct site_python_stack first, again;
 	uint64_t differing = 0;
 
-	if (!site_python_walk(&me, &first))
+	if (!site_python_walk(&me, true, &first))
 		return rounds;
 	for (uint64_t i = 0; i < rounds; i++) {
-		if (!site_python_walk(&me, &again) || again.hash != first.hash ||
+		if (!site_python_walk(&me, true, &again) || again.hash != first.hash ||
 		    again.frame_count != first.frame_count ||
 		    memcmp(again.frames, first.frames,
 			   first.frame_count * sizeof(first.frames[0])) != 0)

@@ -355,7 +355,12 @@ static void a_walk_from_a_signal_handler_returns(void **state)
 	seen.wants_reference = false;
 	signal(SIGUSR1, handler);
 	raise(SIGUSR1);
+	/* Elsewhere the kernel's trampoline may lack unwind data; then the walk ends there. */
+#if defined(__x86_64__)
 	assert_true(seen.stack.frame_count > 2);
+#else
+	assert_true(seen.stack.frame_count > 2 || seen.stack.is_truncated);
+#endif
 	signal(SIGUSR1, SIG_DFL);
 }
 

@@ -140,7 +140,7 @@ static void each_site_is_written_once(void **state)
 
 	(void)state;
 	begin(SITE_STACKS_NATIVE);
-	for (uint64_t i = 0; i < 1000; i++) {
+	for (volatile uint64_t i = 0; i < 1000; i++) {
 		uint64_t site = event(SITE_EVENT_COPY, i);
 
 		if (i == 0)
@@ -173,7 +173,7 @@ static void kinds_that_matter_always_get_a_site(void **state)
 
 	(void)state;
 	begin(SITE_STACKS_NATIVE);
-	for (int i = 0; i < 4000; i++)
+	for (volatile int i = 0; i < 4000; i++)
 		assert_int_not_equal(event(kinds[i % 4], 5), 0);
 }
 
@@ -183,7 +183,7 @@ static void launches_get_one_on_first_sight_and_by_rate(void **state)
 
 	(void)state;
 	begin(SITE_STACKS_NATIVE);
-	for (uint64_t i = 0; i < 100000; i++) {
+	for (volatile uint64_t i = 0; i < 100000; i++) {
 		site = event(SITE_EVENT_LAUNCH, 1000000 + i * 100); /* one each 100 ns */
 		if (i == 0)
 			first = site;
@@ -203,7 +203,7 @@ static void launches_get_one_on_first_sight_and_by_rate(void **state)
 	assert_int_equal(sink.frames[0].type, FRAME_NATIVE);
 	assert_int_equal(sink.frames[1].type, FRAME_TRUNCATED);
 	with = 0;
-	for (uint64_t i = 0; i < 1000; i++) {
+	for (volatile uint64_t i = 0; i < 1000; i++) {
 		site = event(SITE_EVENT_LAUNCH, 900000000 + i * 100000);
 		if (i == 0)
 			first = site;
