@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "capture_block.h"
 #include "gpu_activity.h"
 #include "kernels.h"
+#include "mark.h"
 #include "options.h"
 #include "pointers.h"
 #include "real.h"
@@ -101,6 +103,8 @@ void lifecycle_after_fork(void)
 	streams_forget();
 	site_after_fork();
 	call_after_fork();
+	mark_after_fork();
+	capture_block_after_fork();
 	lifecycle_attention = 0;
 	atomic_store(&exit_armed, 0);
 	if (mode != LIFECYCLE_UNSET && mode != LIFECYCLE_OFF)

@@ -70,13 +70,22 @@ bool self_contains(const void *address)
 	return (uintptr_t)address >= self_begin && (uintptr_t)address < self_end;
 }
 
+const char *self_path(void)
+{
+	static char path[4096];
+	Dl_info info;
+	if (!path[0] && dladdr(&self_begin, &info) && info.dli_fname &&
+	    !realpath(info.dli_fname, path))
+		path[0] = '\0';
+	return path;
+}
+
 const char *self_directory(void)
 {
 	static char directory[4096];
-	Dl_info info;
-	if (!directory[0] && dladdr(&self_begin, &info) && info.dli_fname) {
-		char *resolved = realpath(info.dli_fname, directory);
-		char *slash = resolved ? strrchr(directory, '/') : NULL;
+	if (!directory[0]) {
+		strcpy(directory, self_path());
+		char *slash = strrchr(directory, '/');
 		if (slash)
 			*slash = '\0';
 		else

@@ -12,6 +12,8 @@
 bool self_is_first_and_preloaded(void);
 /* Whether an address lies in this object. */
 bool self_contains(const void *address);
+/* Our file with links resolved; "" when unknown. */
+const char *self_path(void);
 /* Directory of our file with links resolved; "" when unknown. */
 const char *self_directory(void);
 

@@ -14,9 +14,11 @@
 
 #include "../collector/format/record.h"
 #include "build.h"
+#include "capture_block.h"
 #include "collector_start.h"
 #include "gpu_activity.h"
 #include "lifecycle.h"
+#include "mark.h"
 #include "options.h"
 #include "self.h"
 #include "session_memory.h"
@@ -152,8 +154,10 @@ int session_open(void)
 	int rc = create_control(&fd);
 	if (!rc)
 		rc = thread_init();
-	if (!rc)
+	if (!rc) {
 		site_open();
+		wrap_c10_find();
+	}
 	if (!rc) {
 		/* From here on other threads record. */
 		atomic_store_explicit(&lifecycle_mode, LIFECYCLE_RECORDING, memory_order_release);
@@ -170,6 +174,7 @@ int session_open(void)
 	thread_now = &thread_idle;
 	if (thread_attach()) {
 		describe_process();
+		mark_session_begins();
 		session_clock(NULL);
 		gpu_activity_start();
 	}
@@ -188,6 +193,7 @@ void session_close(void)
 		return;
 	if (thread_now->is_live) {
 		session_clock(NULL);
+		mark_session_ends();
 		site_report();
 		thread_retire(thread_now);
 	}

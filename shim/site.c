@@ -64,7 +64,7 @@ static bool emit(void *context, const void *record, uint32_t size_bytes)
 		}
 	}
 	/* An interpreter may have come with it, embedded after the session began. */
-	if (is_new && (site_policy & SITE_STACKS_PYTHON))
+	if (is_new && !thread->in_hook && (site_policy & SITE_STACKS_PYTHON))
 		site_python_attach();
 	void *room = thread_reserve(thread, head->kind, size_bytes);
 	if (!room)
@@ -88,6 +88,18 @@ uint64_t site_walk(struct thread *thread, uint16_t api, const void *frame)
 	if (__builtin_expect(!thread->sites, 0))
 		return 0;
 	return site_capture(thread->sites, &call);
+}
+
+uint64_t site_of_hook(struct thread *thread, bool is_rare, const void *frame)
+{
+	struct site_call call = {
+		.event = is_rare ? SITE_EVENT_ALLOCATION : SITE_EVENT_OTHER,
+		.may_use_loader = false,
+		.frame = frame,
+		.now_ticks = thread->last_ticks,
+		.emit_context = thread,
+	};
+	return site_policy && thread->sites ? site_capture(thread->sites, &call) : 0;
 }
 
 void site_open(void)

@@ -24,6 +24,9 @@ static inline uint64_t site_of_call(struct thread *thread, uint16_t api, const v
 	return site_policy ? site_walk(thread, api, frame) : 0;
 }
 
+/* The site of a report that comes under an allocator's mutex. is_rare: it always gets one. */
+uint64_t site_of_hook(struct thread *thread, bool is_rare, const void *frame);
+
 /* The first record of a function in this session tells what kind of event its calls are. */
 void site_learn_kind(uint16_t api, unsigned int record_kind);
 

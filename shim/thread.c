@@ -197,7 +197,7 @@ void *thread_reserve_full(struct thread *thread, unsigned int kind, size_t size_
 	void *record = NULL;
 	if (thread_grow(thread))
 		record = ring_writer_reserve(&thread->ring, size_bytes);
-	if (!record && shim_options.on_full[0] == 'w')
+	if (!record && shim_options.on_full[0] == 'w' && !thread->in_hook)
 		record = thread_wait_for_room(thread, size_bytes);
 	if (!record) {
 		ring_writer_drop(&thread->ring, kind);

@@ -22,6 +22,7 @@ struct thread {
 	uint32_t device;       /* current device, DEVICE_UNKNOWN: ask */
 	uint32_t ask_again_at; /* call_count before which the driver is not asked for it again */
 	uint32_t is_writing;   /* between reserve and commit: a signal handler's calls are dropped */
+	uint32_t in_hook;      /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
 	uint32_t block;        /* index of this block */
 	uint64_t site;         /* of the outermost open call */

@@ -8,6 +8,7 @@
 #include "api/cuda_abi.h"
 #include "call.h"
 #include "capture.h"
+#include "capture_block.h"
 #include "kernels.h"
 #include "real.h"
 
@@ -76,6 +77,7 @@ static wrap_function _Atomic cudart_real[WRAP_NODES_MAX][SLOT_COUNT];
 		((void(*) REGISTER_PARAMS)found)(fatCubinHandle, hostFun, deviceFun, deviceName,   \
 						 thread_limit, tid, bid, bDim, gDim, wSize);       \
 		kernels_register(hostFun, deviceName);                                             \
+		wrap_c10_library_came(fatCubinHandle);                                             \
 	}                                                                                          \
 	VERSIONED(__cudaRegisterFunction, number, NODE_##number)
 REGISTER(11, 0)

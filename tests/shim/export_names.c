@@ -44,7 +44,18 @@ int main(void)
 #include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...) cublas_name(#name);
 #include "../../shim/api/blas_rows.h"
+#define NVTX2(type, name, params, args, record) plain_name(#name);
+#define NVTX2_VOID(name, params, args, record) plain_name(#name);
+#include "../../shim/api/nvtx2.def"
+#define C10(name, params, args, record) plain_name(#name);
+#include "../../shim/api/c10.def"
 	/* Written out by hand, not in a table. */
+	plain_name("InitializeInjectionNvtx2");
+	plain_name("InitializeInjectionNvtxExtension");
+	plain_name("gputrace_shim_step");
+	plain_name("gputrace_shim_mark");
+	plain_name("gputrace_shim_push");
+	plain_name("gputrace_shim_pop");
 	cudart_name("__cudaRegisterFunction");
 	plain_name("cuGetProcAddress");
 	plain_name("cuGetProcAddress_v2");
