@@ -248,7 +248,10 @@ void import_join_flush(struct import_join *join)
 		struct waiting_gemm *gemm = &join->gemms[i];
 		/* Only now are all Python functions around it known. */
 		int64_t begin = (int64_t)(gemm->record.call.begin_ticks - 1);
-		gemm->record.call.site = import_sites_find(join->sites, gemm->thread, begin).site;
+		struct import_caller caller = import_sites_find(join->sites, gemm->thread, begin,
+								gemm->record.call.call_id);
+		gemm->record.call.site = caller.site;
+		gemm->record.call.parent_id = caller.call_id;
 		import_sink_add(join->sink, gemm->thread, &gemm->record);
 	}
 	join->gemm_count = 0;

@@ -19,7 +19,7 @@
 #include "xmalloc.h"
 
 #define MAX_OPERATORS 1500000u /* 60 MB */
-#define MAX_SORTS     64u
+#define SMALL	      1024u    /* operators of a thread that are sorted at every question */
 #define MAX_WALK      4096u
 #define NONE	      UINT32_MAX
 
@@ -37,7 +37,6 @@ struct thread_spans {
 	size_t ordered; /* items before this one are sorted and have parents */
 	uint32_t *open; /* the sweep's stack after `ordered` items */
 	size_t open_count, open_capacity;
-	uint32_t sorts;
 };
 
 struct tree_node {
@@ -170,9 +169,9 @@ static void order(struct thread_spans *t)
 	for (size_t i = t->ordered ? t->ordered : 1; i < t->count && is_sorted; i++)
 		is_sorted = compare_spans(&t->items[i - 1], &t->items[i]) <= 0;
 	if (!is_sorted) {
-		if (t->sorts == MAX_SORTS)
+		/* Few late ones are not worth sorting many again: the sum stays geometric. */
+		if (t->ordered > SMALL && (t->count - t->ordered) * 4 < t->ordered)
 			return;
-		t->sorts++;
 		qsort(t->items, t->count, sizeof(*t->items), compare_spans);
 		t->ordered = 0;
 		t->open_count = 0;
@@ -244,7 +243,8 @@ static uint64_t site_of(struct import_sites *sites, uint32_t node)
 	return n->site;
 }
 
-struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread, int64_t time_ns)
+struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread, int64_t time_ns,
+				       uint32_t own_call_id)
 {
 	struct import_caller caller = {0, 0};
 	if (thread >= sites->thread_count)
@@ -260,7 +260,10 @@ struct import_caller import_sites_find(struct import_sites *sites, uint32_t thre
 		return caller;
 	caller.site = site_of(sites, node_of(sites, t, at));
 	size_t steps = 0;
-	for (; at != NONE && !caller.call_id && steps < MAX_WALK; at = t->items[at].parent, steps++)
-		caller.call_id = t->items[at].call_id;
+	for (; at != NONE && !caller.call_id && steps < MAX_WALK;
+	     at = t->items[at].parent, steps++) {
+		if (t->items[at].call_id != own_call_id)
+			caller.call_id = t->items[at].call_id;
+	}
 	return caller;
 }

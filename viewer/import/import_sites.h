@@ -25,8 +25,9 @@ struct import_caller {
 	uint64_t site;	  /* record_site.id, written to the sink; 0 none */
 	uint32_t call_id; /* of the innermost enclosing GEMM; 0 none */
 };
-struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread,
-				       int64_t time_ns);
+/* own_call_id: of the GEMM that asks, which is not its own caller; 0 for other calls. */
+struct import_caller import_sites_find(struct import_sites *sites, uint32_t thread, int64_t time_ns,
+				       uint32_t own_call_id);
 
 /* Operators that were not kept because there were too many. */
 uint64_t import_sites_dropped(const struct import_sites *sites);

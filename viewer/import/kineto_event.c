@@ -22,6 +22,7 @@ enum member_type {
 
 struct member {
 	const char *name;
+	uint8_t length;
 	uint16_t offset;
 	uint8_t type;
 	uint16_t has;
@@ -29,7 +30,7 @@ struct member {
 
 #define MEMBER(name, field, type, has)                                                             \
 	{                                                                                          \
-		name, offsetof(struct kineto_event, field), type, has                              \
+		name, sizeof(name) - 1, offsetof(struct kineto_event, field), type, has            \
 	}
 
 static const struct member outer_members[] = {
@@ -92,7 +93,7 @@ static unsigned member_hash(const char *name, size_t length)
 static void table_fill(struct table *table, const struct member *members, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		unsigned at = member_hash(members[i].name, strlen(members[i].name));
+		unsigned at = member_hash(members[i].name, members[i].length);
 		while (table->slots[at])
 			at = (at + 1) % TABLE_SLOTS;
 		table->slots[at] = &members[i];
@@ -111,9 +112,9 @@ static const struct member *table_find(const struct table *table, const struct j
 		return NULL;
 	unsigned at = member_hash(key->at, key->length);
 	for (; table->slots[at]; at = (at + 1) % TABLE_SLOTS) {
-		const char *name = table->slots[at]->name;
-		if (strlen(name) == key->length && !memcmp(name, key->at, key->length))
-			return table->slots[at];
+		const struct member *m = table->slots[at];
+		if (m->length == key->length && !memcmp(m->name, key->at, key->length))
+			return m;
 	}
 	return NULL;
 }

@@ -103,7 +103,7 @@ static void add_call(struct kineto *k)
 		.device = DEVICE_UNKNOWN,
 	};
 	/* Also for calls that nobody asks about: the model nests calls by their parents. */
-	struct import_caller caller = import_sites_find(k->sites, thread, begin);
+	struct import_caller caller = import_sites_find(k->sites, thread, begin, 0);
 	call.site = caller.site;
 	call.parent_id = caller.call_id;
 	if (kind == RECORD_KIND_launch) {
@@ -159,14 +159,11 @@ static uint32_t add_gemm(struct kineto *k, uint32_t thread, int64_t begin, int64
 	struct record_gemm r = {0};
 	if (!import_gemm_shape(&e->name, &e->dims, &e->types, &e->strides, &r))
 		return 0;
-	struct import_caller caller = import_sites_find(k->sites, thread, begin);
 	r.call = (struct call_part){
 		.head = {RECORD_KIND_gemm, sizeof(r), 0},
 		.begin_ticks = import_sink_ticks(begin),
 		.end_ticks = import_sink_ticks(end),
-		.site = caller.site,
 		.call_id = import_sink_next_call(k->sink, thread),
-		.parent_id = caller.call_id,
 		.device = DEVICE_UNKNOWN,
 	};
 	uint16_t api;
@@ -257,7 +254,7 @@ static void add_memory(struct kineto *k)
 	struct record_block r = {
 		.head = {RECORD_KIND_block, sizeof(r), 0},
 		.ticks = import_sink_ticks(e->begin_ns),
-		.site = import_sites_find(k->sites, thread, e->begin_ns).site,
+		.site = import_sites_find(k->sites, thread, e->begin_ns, 0).site,
 		.address = (uint64_t)e->address,
 		.size_bytes =
 			(uint64_t)(e->bytes < 0 ? 0 - (uint64_t)e->bytes : (uint64_t)e->bytes),

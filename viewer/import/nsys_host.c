@@ -97,15 +97,12 @@ static void add_operator(struct nsys *n, uint32_t thread, int64_t begin, int64_t
 	struct json_slice none = {"", 0, false, false};
 	struct record_gemm r = {0};
 	if (import_gemm_shape(&name, &emitted->sizes, &none, &none, &r)) {
-		struct import_caller caller = import_sites_find(n->sites, thread, begin);
 		uint64_t api = import_sink_name(n->sink, NAME_API, name.at, name.length);
 		r.call = (struct call_part){
 			.head = {RECORD_KIND_gemm, sizeof(r), 0},
 			.begin_ticks = import_sink_ticks(begin),
 			.end_ticks = import_sink_ticks(end),
-			.site = caller.site,
 			.call_id = import_sink_next_call(n->sink, thread),
-			.parent_id = caller.call_id,
 			.api = api <= UINT16_MAX ? (uint16_t)api : UINT16_MAX,
 			.device = DEVICE_UNKNOWN,
 		};
@@ -298,7 +295,7 @@ static void add_call(struct nsys *n, sqlite3_stmt *s)
 		.flags = class.is_async ? CALL_ASYNC : 0,
 		.device = DEVICE_UNKNOWN,
 	};
-	struct import_caller caller = import_sites_find(n->sites, thread, begin);
+	struct import_caller caller = import_sites_find(n->sites, thread, begin, 0);
 	call.site = caller.site;
 	call.parent_id = caller.call_id;
 	if (class.family == API_ALLOC || class.family == API_FREE)

@@ -18,40 +18,42 @@
 static void histories_get_running_totals(void **state)
 {
 	/* 1 block of 100 held at the end; before it, 60 was taken and given back. */
-	static const char pickle[] = "(d" TEXT("segments") "(l(d" PAIR("device", INT(0)) "s" PAIR(
-		"address",
-		INT(4096)) "s" PAIR("total_size",
-				    INT(2048)) "s" PAIR("segment_type",
-							TEXT("small")) "s" TEXT("blocks") "(l("
-											  "d" PAIR("size", INT(512)) "s" PAIR("requested_size",
-															      INT(100)) "s" PAIR("state", TEXT("active_allocated")) "sa(d" PAIR("size", INT(1536)) "s" PAIR("state", TEXT("inactive")) "sasas" TEXT("device_traces") "(l(l"
-																																		     "(d" PAIR(
-																																			     "action", TEXT(
-																																					       "segment_alloc")) "s" PAIR("addr",
-																																									  INT(4096)) "s" PAIR("size", INT(2048)) "s" PAIR("time_us",
-																																															  INT(1700000000000001)) "sa"
-																																																		 "(d" PAIR("action", TEXT("alloc")) "s" PAIR("addr", INT(4096)) "s" PAIR(
-																																																			 "size",
-																																																			 INT(
-																																																				 60)) "s" PAIR("time_us",
-																																																					       INT(
-																																																						       1700000000000002)) "sa"
-																																																									  "(d" PAIR("action",
-																																																										    TEXT(
-																																																											    "free_completed")) "s" PAIR("addr",
-																																																															INT(
-																																																																4096)) "s" PAIR("size",
-																																																																		INT(60)) "s" PAIR("time_us",
-																																																																				  INT(1700000000000003)) "sa"
-																																																																							 "(d" PAIR(
-																																																																								 "action",
-																																																																								 TEXT("oom")) "s" PAIR("device_free", INT(777)) "s" PAIR("size",
-																																																																															 INT(5000)) "s" PAIR("time_us", INT(1700000000000004)) "sa"
-																																																																																					       "(d" PAIR("action", TEXT("alloc")) "s" PAIR(
-																																																																																						       "addr",
-																																																																																						       INT(4096)) "s" PAIR("size",
-																																																																																									   INT(100)) "s" PAIR("time_us",
-																																																																																											      INT(1700000000000005)) "saas.";
+	static const char
+		pickle[] =
+			"(d" TEXT("segments") "(l(d" PAIR(
+				"device",
+				INT(0)) "s" PAIR("address", INT(4096)) "s" PAIR("total_size", INT(2048)) "s" PAIR("segment_type", TEXT("small")) "s" TEXT("blocks") "(l("
+																				    "d" PAIR("size", INT(512)) "s" PAIR("requested_size", INT(100)) "s" PAIR("state", TEXT(
+																															      "active_allocated")) "sa(d" PAIR("size",
+																																			       INT(1536)) "s" PAIR("state",
+																																						   TEXT("inactive")) "sasas" TEXT("device_traces") "(l(l"
+																																												   "(d" PAIR(
+																																													   "action",
+																																													   TEXT("segment_alloc")) "s" PAIR("addr",
+																																																	   INT(4096)) "s" PAIR("size",
+																																																			       INT(2048)) "s" PAIR("time_us",
+																																																						   INT(
+																																																							   1700000000000001)) "sa"
+																																																									      "(d" PAIR("action", TEXT("alloc")) "s" PAIR(
+																																																										      "addr", INT(
+																																																												      4096)) "s" PAIR("size",
+																																																														      INT(60)) "s" PAIR("time_us",
+																																																																	INT(1700000000000002)) "sa"
+																																																																			       "(d" PAIR("action", TEXT("free_completed")) "s" PAIR(
+																																																																				       "addr",
+																																																																				       INT(
+																																																																					       4096)) "s" PAIR("size",
+																																																																							       INT(60)) "s" PAIR("time_us",
+																																																																										 INT(
+																																																																											 1700000000000003)) "sa"
+																																																																													    "(d" PAIR("action",
+																																																																														      TEXT("oom")) "s" PAIR("device_free", INT(777)) "s" PAIR("size", INT(5000)) "s" PAIR("time_us",
+																																																																																									  INT(
+																																																																																										  1700000000000004)) "sa"
+																																																																																												     "(d" PAIR("action", TEXT("alloc")) "s" PAIR("addr", INT(
+																																																																																																				 4096)) "s" PAIR("size",
+																																																																																																						 INT(100)) "s" PAIR("time_us",
+																																																																																																								    INT(1700000000000005)) "saas.";
 	static const struct {
 		uint8_t op;
 		uint64_t size, allocated, reserved;
@@ -95,14 +97,15 @@ static void unknown_actions_and_states_are_counted(void **state)
 			"size",
 			INT(8)) "s" PAIR("state",
 					 TEXT("strange")) "sasas" TEXT("device_traces") "(l(l("
-											"d" PAIR("a"
-												 "c"
-												 "t"
-												 "i"
-												 "o"
-												 "n",
-												 TEXT("dance")) "sa(d" PAIR("action",
-															    TEXT("snapshot")) "saI7\naas.";
+											"d" PAIR(
+												"a"
+												"c"
+												"t"
+												"i"
+												"o"
+												"n",
+												TEXT("dance")) "sa(d" PAIR("action",
+															   TEXT("snapshot")) "saI7\naas.";
 	struct imported in;
 	(void)state;
 	import_bytes(pickle, sizeof(pickle) - 1, false, &in);

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gputrace import as people call it: names of outputs, exit codes, what is said and what is left behind.
+# usage: import_command.sh GPUTRACE FOLDER
+set -u -o pipefail
+
+gputrace=$1
+rm -rf "$2" && mkdir -p "$2" && cd "$2" || exit 1
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# expect CODE TEXT COMMAND...: the exit code, and a text somewhere in the output
+expect() {
+	local code=$1 text=$2 output got
+	shift 2
+	output=$("$@" 2>&1)
+	got=$?
+	[ $got = "$code" ] || fail "$* gave $got instead of $code: $output"
+	[[ $output == *"$text"* ]] || fail "$* did not say \"$text\": $output"
+}
+
+event='{"ph": "X", "cat": "kernel", "name": "k", "ts": 10, "dur": 5, "args": {"device": 0, "correlation": 1}}'
+mkdir a b
+echo "{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [$event]}" >a/trace.json
+echo "{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [$event]}" | gzip >b/trace.json.gz
+echo "[$event]" >no_rank.pt.trace.json
+echo "[$event, {\"ph\"" >cut.json
+echo "hello" >text.json
+
+# Traces without a rank, with the same rank, gzip and plain: each is one output.
+expect 0 'trace.gtrace: PyTorch profiler, rank 0, 1 events' "$gputrace" import a/trace.json b/trace.json.gz no_rank.pt.trace.json
+[ -s trace.gtrace ] && [ -s trace-2.gtrace ] && [ -s no_rank.gtrace ] || fail "outputs are missing: $(ls)"
+expect 0 '' "$gputrace" info trace.gtrace
+
+expect 1 'exists already (--force writes over it)' "$gputrace" import a/trace.json
+expect 0 '' "$gputrace" import --force a/trace.json
+expect 0 '' "$gputrace" import -o b/named.gtrace a/trace.json
+[ -s b/named.gtrace ] || fail "-o did not name the output"
+expect 0 '' "$gputrace" import --out-dir b a/trace.json
+[ -s b/trace.gtrace ] || fail "--out-dir was not used"
+
+# One bad recording does not stop the others, but shows in the exit code.
+expect 4 'text.json: is no recording' "$gputrace" import --force text.json a/trace.json
+expect 4 'No such file or directory' "$gputrace" import missing.json
+expect 4 'cut short' "$gputrace" import cut.json
+[ ! -e cut.gtrace ] && [ ! -e text.gtrace ] || fail "a refused recording left an output"
+expect 0 'cut short' "$gputrace" import --partial cut.json
+expect 1 'Cannot open the output folder' "$gputrace" import --out-dir nowhere a/trace.json
+expect 4 'is a directory' "$gputrace" import a
+expect 2 'Name at least one recording' "$gputrace" import
+expect 2 '--output goes with one recording' "$gputrace" import -o x.gtrace a/trace.json b/trace.json.gz
+expect 2 'unknown' "$gputrace" import --nonsense a/trace.json
+expect 0 'usage: gputrace import' "$gputrace" import --help
+
+json=$("$gputrace" import --json --force a/trace.json text.json 2>/dev/null)
+[ $? = 4 ] || fail "--json lost the exit code"
+printf '%s' "$json" | python3 -c '
+import json, sys
+document = json.load(sys.stdin)
+assert document["schema"] == "gputrace.import/1", document
+good, bad = document["imports"]
+assert good["events"] == 1 and good["rank"] == 0 and good["lost_events"] == 0, good
+assert "is no recording" in bad["error"], bad
+' || fail "--json printed: $json"
+
+leftovers=$(find . -name '*.part')
+[ -z "$leftovers" ] || fail "unfinished outputs were left: $leftovers"
+
+# A folder that cannot be written is not the recording's fault.
+if [ "$(id -u)" != 0 ]; then
+	mkdir closed && chmod 500 closed
+	expect 1 '' "$gputrace" import --out-dir closed a/trace.json
+fi
+echo "gputrace import: all cases as expected"
