@@ -43,7 +43,7 @@ if [ $install = yes ]; then
 	{ setup_build_packages; setup_test_packages; } | setup_packages || exit 1
 	setup_toolkit
 fi
-setup_build ci
+setup_build ci -DGPUTRACE_TEST_FOLDERS= || exit 1
 
 if [ $list = yes ]; then
 	ctest --test-dir "$build" --print-labels | sed -n 's/^  */suite /p'

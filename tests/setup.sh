@@ -74,14 +74,14 @@ setup_packages() {
 
 # The CUDA toolkit: the headers that the simulated stack is generated from, and nvcc for the samples.
 # Found in CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda; else the compiler and the headers are taken
-# from the wheels that NVIDIA publishes on PyPI (115 MB), into the build folder.
+# from the wheels that NVIDIA publishes on PyPI (115 MB), into build-toolkit/ of the checkout.
 setup_wheels="nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-cupti"
 setup_wheels_version='13.0.*'
 
 setup_toolkit() {
 	local folder
 	for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "$(dirname "$(dirname "$(command -v nvcc || echo /x/x)")")" \
-		/usr/local/cuda "$build/cuda/nvidia/cu13"; do
+		/usr/local/cuda "$repository/build-toolkit/nvidia/cu13"; do
 		if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ] && [ -f "$folder/include/cuda.h" ]; then
 			export CUDA_HOME=$folder
 			say "CUDA toolkit: $folder"
@@ -89,32 +89,38 @@ setup_toolkit() {
 		fi
 	done
 	echo "fetch the CUDA compiler from PyPI: python3 python3-pip" | setup_packages
-	say "no CUDA toolkit here: fetching nvcc and headers $setup_wheels_version from PyPI (115 MB) into $build/cuda"
+	say "no CUDA toolkit here: fetching nvcc and headers $setup_wheels_version from PyPI (115 MB) into build-toolkit/"
 	local wheel specs=()
 	for wheel in $setup_wheels; do
 		specs+=("$wheel==$setup_wheels_version")
 	done
 	if ! python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore \
-		--target "$build/cuda" "${specs[@]}" </dev/null >"$build/pip.log" 2>&1; then
+		--target "$repository/build-toolkit" "${specs[@]}" </dev/null >"$build/pip.log" 2>&1; then
 		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
 		return
 	fi
-	export CUDA_HOME=$build/cuda/nvidia/cu13
+	export CUDA_HOME=$repository/build-toolkit/nvidia/cu13
 }
 
-# Configures with a preset and builds, with the build tool's own progress line.
+# setup_build PRESET [CMAKE_OPTION...]: configures and builds in $build. On a terminal the build tool
+# shows its progress itself; elsewhere a line every ten seconds does.
 setup_build() {
-	local preset=$1 log=$build/build.log
+	local preset=$1 log=$build/build.log builder
 	shift
 	say "configuring (preset $preset) in $build"
 	(cd "$repository" && cmake --preset "$preset" -B "$build" "$@") >"$build/configure.log" 2>&1 ||
 		{ cat "$build/configure.log" >&2; stop "configuring failed"; }
-	grep -E 'CUDA|nvcc|WARNING' "$build/configure.log" | sed 's/^-- /        /'
+	grep -E 'CUDA|nvcc|libunwind|WARNING' "$build/configure.log" | sed 's/^-- /        /'
 	say "building with $(nproc) jobs"
 	if [ -t 1 ]; then
 		NINJA_STATUS='        [%f/%t] ' cmake --build "$build" --parallel "$(nproc)" || stop "the build failed"
 	else
-		cmake --build "$build" --parallel "$(nproc)" >"$log" 2>&1 ||
+		cmake --build "$build" --parallel "$(nproc)" >"$log" 2>&1 </dev/null &
+		builder=$!
+		while sleep 1 && kill -0 $builder 2>/dev/null; do
+			[ $(((SECONDS - setup_started) % 10)) = 0 ] && say "  $(tail -n 1 "$log" | cut -c1-90)"
+		done
+		wait $builder ||
 			{ grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | head -n 60 >&2; stop "the build failed, see $log"; }
 	fi
 	say "built"
