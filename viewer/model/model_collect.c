@@ -10,6 +10,7 @@
 
 #include "array.h"
 #include "error.h"
+#include "event_time.h"
 #include "kernel_name.h"
 #include "model_internal.h"
 #include "step_mark_name.h"
@@ -233,8 +234,8 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 			array_grow(model->calls, &builder->call_capacity, sizeof(*model->calls));
 	call = &model->calls[model->call_count++];
 	*call = (struct host_call){
-		.begin_ns = model->source.host_ns(model->source.context, part->begin_ticks),
-		.end_ns = model->source.host_ns(model->source.context, part->end_ticks),
+		.begin_ns = event_time_host(model, part->begin_ticks),
+		.end_ns = event_time_host(model, part->end_ticks),
 		.site = collect_site(builder, part->site),
 		.parent = part->parent_id, /* becomes an index in model_link() */
 		.correlation = part->correlation,
@@ -246,8 +247,8 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 		.kind = (uint8_t)part->head.kind,
 		.flags = (uint8_t)(part->flags & (CALL_BLOCKS - 1)),
 	};
-	if ((part->flags & CALL_NO_TIMES) || call->end_ns < call->begin_ns)
-		call->end_ns = call->begin_ns;
+	call->end_ns = part->flags & CALL_NO_TIMES ? call->begin_ns
+						   : event_time_end(call->begin_ns, call->end_ns);
 	return call;
 }
 
@@ -357,15 +358,14 @@ static void collect_gpu(struct model_builder *builder, const struct trace_batch 
 				array_grow(model->ops, &builder->op_capacity, sizeof(*model->ops));
 		op = &model->ops[model->op_count++];
 		*op = (struct gpu_op){
-			.begin_ns = model->source.gpu_ns(model->source.context, part->begin_ns),
-			.end_ns = model->source.gpu_ns(model->source.context, part->end_ns),
+			.begin_ns = event_time_gpu(model, part->begin_ns),
+			.end_ns = event_time_gpu(model, part->end_ns),
 			.call = part->correlation, /* becomes an index in model_link() */
 			.device = device,
 			.stream = part->stream,
 			.kernel_class = KERNEL_OTHER,
 		};
-		if (op->end_ns < op->begin_ns)
-			op->end_ns = op->begin_ns;
+		op->end_ns = event_time_end(op->begin_ns, op->end_ns);
 		if (batch->kind == RECORD_KIND_gpu_kernel) {
 			op->type = GPU_OP_KERNEL;
 			op->detail = collect_kernel(
@@ -415,8 +415,8 @@ static void collect_marks(struct model_builder *builder, const struct trace_batc
 			model->step_marks = array_grow(model->step_marks, &builder->mark_capacity,
 						       sizeof(*model->step_marks));
 		model->step_marks[model->step_mark_count++] = (struct step_mark){
-			.begin_ns = model->source.host_ns(model->source.context, mark->begin_ticks),
-			.end_ns = model->source.host_ns(model->source.context, mark->end_ticks),
+			.begin_ns = event_time_host(model, mark->begin_ticks),
+			.end_ns = event_time_host(model, mark->end_ticks),
 		};
 	}
 }
