@@ -21,6 +21,7 @@ setup_build_packages() {
 	compress traces: libzstd-dev
 	turn addresses into lines: libdw-dev
 	read and write JSON: libyajl-dev
+	read other tools' recordings: zlib1g-dev libsqlite3-dev
 	END
 }
 
