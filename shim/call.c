@@ -27,12 +27,13 @@ struct thread *call_thread_slow(unsigned int effect)
 	if (thread_now == &thread_muted || !lifecycle_is_in_charge())
 		return NULL;
 	uint32_t mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
-	if (mode == LIFECYCLE_IDLE) {
-		if (!(effect & EFFECT_OPENS) || !lifecycle_open())
+	if (mode == LIFECYCLE_IDLE || mode == LIFECYCLE_OPENING) {
+		if (mode == LIFECYCLE_IDLE && !(effect & EFFECT_OPENS))
 			return NULL;
-	} else if (mode == LIFECYCLE_OPENING) {
-		session_count_unrecorded();
-		return NULL;
+		if (!lifecycle_open()) {
+			session_count_unrecorded();
+			return NULL;
+		}
 	} else if (mode != LIFECYCLE_RECORDING) {
 		return NULL;
 	}

@@ -26,6 +26,7 @@
 
 #include "collector_env.h"
 #include "options.h"
+#include "own_threads.h"
 #include "session.h"
 #include "shim_log.h"
 #include "ticks.h"
@@ -220,12 +221,22 @@ static void *collector_thread(void *unused)
 	return NULL;
 }
 
+/* Ends the session when only our threads are left, so that they do not keep the process alive. */
+static void *watching_thread(void *unused)
+{
+	struct ring_control *control = session_control;
+	(void)unused;
+	while (!atomic_load_explicit(&control->session_ended, memory_order_relaxed)) {
+		struct timespec pause = { 0, 100000000 };
+		nanosleep(&pause, NULL);
+		if (own_threads_are_last())
+			atomic_store_explicit(&control->session_ended, 1, memory_order_release);
+	}
+	return NULL;
+}
+
 static int start_thread(int memfd, const char *reason)
 {
-	sigset_t all, before;
-	pthread_t thread;
-	pthread_attr_t attributes;
-
 	thread_options = (struct collector_options){
 		.memfd = memfd,
 		.pid = 0,
@@ -235,13 +246,9 @@ static int start_thread(int memfd, const char *reason)
 		.environment = collector_env_build(),
 		.fallback_reason = reason,
 	};
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&thread, &attributes, collector_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
+	int rc = own_threads_start("gputrace-write", collector_thread);
+	if (!rc)
+		own_threads_start("gputrace-watch", watching_thread);
 	return -rc;
 }
 #endif

@@ -78,20 +78,25 @@ static void *open_beside(const char *cudart)
 	return handle;
 }
 
+static void *open_in_toolkit(const char *root, int major)
+{
+	if (!root)
+		return NULL;
+	void *handle = open_at("%s/extras/CUPTI/lib64/libcupti.so.%d", root, major);
+	return handle ? handle : open_at("%s/lib64/libcupti.so.%d", root, major);
+}
+
+/* What the environment names, then the search path, then the usual place. */
 static void *open_toolkit(int major)
 {
-	const char *const roots[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda" };
 	char name[64];
-	void *handle = NULL;
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !handle; i++) {
-		if (!roots[i])
-			continue;
-		handle = open_at("%s/extras/CUPTI/lib64/libcupti.so.%d", roots[i], major);
-		if (!handle)
-			handle = open_at("%s/lib64/libcupti.so.%d", roots[i], major);
-	}
 	snprintf(name, sizeof(name), "libcupti.so.%d", major);
-	return handle ? handle : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	void *handle = open_in_toolkit(getenv("CUDA_HOME"), major);
+	if (!handle)
+		handle = open_in_toolkit(getenv("CUDA_PATH"), major);
+	if (!handle)
+		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	return handle ? handle : open_in_toolkit("/usr/local/cuda", major);
 }
 
 static int driver_major(void)

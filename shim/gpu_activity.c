@@ -8,19 +8,17 @@
 #include "gpu_activity.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cupti_find.h"
 #include "gpu_records.h"
+#include "own_threads.h"
 #include "options.h"
 #include "session.h"
 #include "shim_log.h"
@@ -224,9 +222,10 @@ static void fetch(struct thread *thread, uint32_t forced)
 static void *activity_thread(void *unused)
 {
 	(void)unused;
-	prctl(PR_SET_NAME, "gputrace-gpu", 0, 0, 0);
 	struct thread *thread = thread_attach();
-	while (thread && !atomic_load_explicit(&stop, memory_order_acquire)) {
+	/* A program whose main thread ended by pthread_exit() ends with its last thread: not ours. */
+	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
+	       !own_threads_are_last()) {
 		prepare_spares();
 		for (int i = 0; i < PERIOD_MS / 5 && !atomic_load(&stop); i++) {
 			struct timespec pause = { 0, 5000000 };
@@ -242,21 +241,6 @@ static void *activity_thread(void *unused)
 	}
 	atomic_store_explicit(&stopped, 1, memory_order_release);
 	return NULL;
-}
-
-static int start_thread(void)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	pthread_attr_t attributes;
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&thread, &attributes, activity_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return rc;
 }
 
 /* ---- start and end ---- */
@@ -353,7 +337,7 @@ void gpu_activity_start(void)
 		atomic_store(&stop, 0);
 		atomic_store(&stopped, 0);
 		atomic_store_explicit(&running, 1, memory_order_release);
-		if (start_thread()) {
+		if (own_threads_start("gputrace-gpu", activity_thread)) {
 			atomic_store(&running, 0);
 			cupti.Unsubscribe(subscriber);
 			reason = "no thread could be started to fetch CUPTI's records";

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -55,24 +56,43 @@ static void decide(void)
 	thread_unmute(before);
 }
 
+/*
+ * Waits for another thread to leave a mode. Bounded, since that thread may need the loader's lock
+ * and ours may hold it.
+ */
+static uint32_t wait_while(uint32_t mode)
+{
+	uint32_t now = mode;
+	for (int i = 0; i < 200 && now == mode; i++) {
+		struct timespec pause = { 0, 20000 };
+		nanosleep(&pause, NULL);
+		now = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
+	}
+	return now;
+}
+
 bool lifecycle_is_in_charge(void)
 {
 	uint32_t mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
 	if (mode == LIFECYCLE_UNSET) {
-		/* One thread decides; another that comes at the same time forwards once. */
-		if (atomic_exchange(&deciding, 1))
-			return false;
-		decide();
-		mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
+		if (atomic_exchange(&deciding, 1)) {
+			mode = wait_while(LIFECYCLE_UNSET);
+		} else {
+			decide();
+			mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
+		}
 	}
-	return mode != LIFECYCLE_OFF;
+	return mode != LIFECYCLE_OFF && mode != LIFECYCLE_UNSET;
 }
 
 bool lifecycle_open(void)
 {
 	uint32_t expected = LIFECYCLE_IDLE;
-	if (!atomic_compare_exchange_strong(&lifecycle_mode, &expected, LIFECYCLE_OPENING))
+	if (!atomic_compare_exchange_strong(&lifecycle_mode, &expected, LIFECYCLE_OPENING)) {
+		if (expected == LIFECYCLE_OPENING)
+			expected = wait_while(LIFECYCLE_OPENING);
 		return expected == LIFECYCLE_RECORDING;
+	}
 	if (lifecycle_exiting()) {
 		set_mode(LIFECYCLE_ENDED);
 		return false;

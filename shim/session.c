@@ -36,6 +36,7 @@
 struct ring_control *session_control;
 pid_t session_pid;
 static _Atomic uint64_t last_flush_ns;
+static _Atomic uint64_t early_unrecorded; /* while there was no control region yet */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -142,6 +143,7 @@ static int create_control(int *fd)
 	snprintf(control->shim_build, sizeof(control->shim_build), "%s", GPUTRACE_BUILD);
 	atomic_store_explicit(&control->memory_bytes, RING_CONTROL_BYTES, memory_order_relaxed);
 	atomic_store_explicit(&control->capture_enabled, 1, memory_order_release);
+	atomic_store(&control->unrecorded, atomic_exchange(&early_unrecorded, 0));
 	session_control = control;
 	session_pid = getpid();
 	return 0;
@@ -224,8 +226,8 @@ void session_forget(void)
 void session_count_unrecorded(void)
 {
 	struct ring_control *control = session_control;
-	if (control)
-		atomic_fetch_add_explicit(&control->unrecorded, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(control ? &control->unrecorded : &early_unrecorded, 1,
+				  memory_order_relaxed);
 }
 
 void session_flush_wait(void)
