@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model_internal.h"
+#include "run_sort.h"
 #include "xmalloc.h"
 
 static int compare_i64(int64_t a, int64_t b)
@@ -49,23 +50,9 @@ static int compare_ops(const void *left, const void *right)
 	return order ? order : compare_u32(a->call, b->call);
 }
 
-/* Files are nearly sorted; a sorted one costs one pass. */
-static void sort_items(void *items, size_t count, size_t item_bytes,
-		       int (*compare)(const void *, const void *))
-{
-	const char *base = items;
-
-	for (size_t i = 1; i < count; i++) {
-		if (compare(base + (i - 1) * item_bytes, base + i * item_bytes) > 0) {
-			qsort(items, count, item_bytes, compare);
-			return;
-		}
-	}
-}
-
 static void link_sort_calls(struct model *model)
 {
-	sort_items(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
+	run_sort(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
 	for (size_t i = 0; i < model->call_count; i++) {
 		struct host_call *call = &model->calls[i];
 		struct model_thread *thread = &model->threads[call->thread];
@@ -254,7 +241,7 @@ static void link_ops(struct model_builder *builder)
 	struct model *model = builder->model;
 	struct correlation_index index;
 
-	sort_items(model->ops, model->op_count, sizeof(*model->ops), compare_ops);
+	run_sort(model->ops, model->op_count, sizeof(*model->ops), compare_ops);
 	correlation_build(model, &index);
 	for (size_t i = 0; i < model->op_count; i++) {
 		struct gpu_op *op = &model->ops[i];
