@@ -74,6 +74,7 @@ print("%.2f ms per step (%s)" % (device["ledger"]["step_median_ms"], names))'
 }
 
 traces=$build/demo
+mkdir -p "$traces"
 record_to "$traces/before"
 "$gputrace" report --html "$traces/report.html" "$traces/before" || stop "the report failed"
 record_to "$traces/after" --cured
