@@ -95,10 +95,16 @@ case_underscore_exit_is_complete() { ends_as _exit dead; }
 case_kill_is_complete() { ends_as kill dead; }
 case_abort_is_complete() { ends_as abort dead; }
 
-case_pthread_exit_in_main_is_complete() {
-	same_with_and_without "$runtime" pthread_exit
+case_threads_of_the_shim_do_not_keep_a_process_alive() {
+	# Without CUPTI, since its own threads (and CUDA's) do keep a process alive.
+	export GPUTRACE_GPU=off
+	same_with_and_without timeout 20 "$runtime" pthread_exit
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" '^end\tended' "a normal end"
+	[ -x "$build/bin/gputrace-collector" ] || return 0
+	GPUTRACE_COLLECTOR=none thread_collects timeout 20 "$runtime" pthread_exit >"$work/with.txt" ||
+		fail "the collecting thread kept the process alive"
+	one_trace
 }
 
 case_a_failed_allocation_is_written_before_the_end() {
