@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,8 @@ void session_ring_drop(struct session_ring *ring, uint16_t kind)
 	atomic_fetch_add_explicit(&ring->header->dropped[kind], 1, memory_order_relaxed);
 }
 
+uint64_t session_file_limit;
+
 pid_t session_start_collector(const struct session_fixture *session, const char *program, pid_t pid,
 			      const char *out_dir, const char *name)
 {
@@ -119,6 +122,11 @@ pid_t session_start_collector(const struct session_fixture *session, const char 
 	if (child > 0)
 		return child;
 	fcntl(session->memfd, F_SETFD, 0);
+	if (session_file_limit > 0) {
+		const struct rlimit limit = { session_file_limit, session_file_limit };
+
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
 	snprintf(memfd_text, sizeof(memfd_text), "%d", session->memfd);
 	snprintf(pid_text, sizeof(pid_text), "%d", (int)pid);
 	execl(program, program, "--memfd", memfd_text, "--pid", pid_text, "--out", out_dir, "--name",
@@ -129,8 +137,11 @@ pid_t session_start_collector(const struct session_fixture *session, const char 
 bool session_wait_state(const struct session_fixture *session, uint32_t wanted)
 {
 	for (int i = 0; i < 10000; i++) {
-		if (atomic_load_explicit(&session->control->collector_state,
-					 memory_order_acquire) == wanted)
+		uint32_t state = atomic_load_explicit(&session->control->collector_state,
+						      memory_order_acquire);
+
+		if (state == wanted ||
+		    (wanted == RING_COLLECTOR_READY && state == RING_COLLECTOR_DONE))
 			return true;
 		usleep(1000);
 	}

@@ -39,10 +39,12 @@ bool session_ring_put(struct session_ring *ring, const void *record);
 /* Counts one record as dropped. */
 void session_ring_drop(struct session_ring *ring, uint16_t kind);
 
+/* RLIMIT_FSIZE of the next collectors, 0: as it is. */
+extern uint64_t session_file_limit;
 /* Starts the collector program on the session, for the job `pid`; its process id. */
 pid_t session_start_collector(const struct session_fixture *session, const char *program, pid_t pid,
 			      const char *out_dir, const char *name);
-/* Waits until the state is `wanted`; false after ten seconds. */
+/* Waits until the state is `wanted`, or READY is already over; false after ten seconds. */
 bool session_wait_state(const struct session_fixture *session, uint32_t wanted);
 
 /* A new empty directory under TMPDIR, /dev/shm or /tmp; the text is static. */

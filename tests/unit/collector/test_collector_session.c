@@ -285,6 +285,45 @@ static void an_output_directory_that_refuses_files_fails_the_session(void **stat
 	session_fixture_fini(&session);
 }
 
+/* SIGXFSZ would end the collector, and a collector that is gone would end the recording. */
+static void a_file_size_limit_costs_records_that_are_counted_and_kills_nothing(void **state)
+{
+	const char *dir = session_make_dir();
+	struct session_fixture session;
+	struct session_ring ring;
+	struct trace_rows rows;
+	struct trace *trace;
+	char path[1024];
+	int status;
+	pid_t collector;
+
+	(void)state;
+	session_fixture_init(&session, 1, RING_BYTES);
+	session_file_limit = 20000;
+	collector = session_start_collector(&session, program(), getpid(), dir, "limit");
+	session_file_limit = 0;
+	assert_true(session_wait_state(&session, RING_COLLECTOR_READY));
+	session_ring_claim(&session, &ring, 0, (uint32_t)getpid(), 1);
+	put_calls(&ring, 0, 200000);
+	atomic_store(&session.control->session_ended, 1);
+	assert_true(session_wait_state(&session, RING_COLLECTOR_DONE));
+	waitpid(collector, &status, 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	session_find_trace(dir, path, sizeof(path));
+	assert_int_equal(trace_open(path, &trace, NULL), 0);
+	assert_int_equal(trace_rows_load(trace, &rows), 0);
+	assert_true(trace_health(trace)->file_bytes <= 20000);
+	assert_true(trace_health(trace)->lost[RECORD_KIND_call] > 0);
+	assert_int_equal(rows.kinds[RECORD_KIND_call].count +
+				 trace_health(trace)->lost[RECORD_KIND_call],
+			 200000);
+	assert_int_equal(trace_health(trace)->session_end, SESSION_EXITED);
+	trace_rows_free(&rows);
+	trace_close(trace);
+	session_remove_dir(dir);
+	session_fixture_fini(&session);
+}
+
 static void *run_in_job(void *argument)
 {
 	struct error err = { 0 };
@@ -372,6 +411,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_collector_that_comes_too_late_leaves_at_once),
 		cmocka_unit_test(another_ring_version_is_not_attached_to),
 		cmocka_unit_test(an_output_directory_that_refuses_files_fails_the_session),
+		cmocka_unit_test(
+			a_file_size_limit_costs_records_that_are_counted_and_kills_nothing),
 		cmocka_unit_test(the_same_code_works_as_a_thread_of_the_job),
 		cmocka_unit_test(pipes_of_the_job_are_closed),
 	};
