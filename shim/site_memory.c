@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * process_vm_readv() on the own process. The system call is made directly: the wrapper is younger
- * than some C libraries we load into.
+ * process_vm_readv() on the own process, made directly: the wrapper is younger than some C
+ * libraries that we load into. And rt_sigprocmask() with an impossible request: the kernel reads
+ * the set first, so the error tells whether it could.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -30,4 +31,14 @@ bool site_memory_can_copy(void)
 	uint64_t probe = 0x70726f6265u, copy = 0;
 
 	return site_memory_copy(&copy, &probe, sizeof(probe)) && copy == probe;
+}
+
+bool site_memory_is_readable(const void *word)
+{
+	int saved_errno = errno;
+	bool is_readable =
+		syscall(SYS_rt_sigprocmask, ~0L, word, NULL, 8L) == -1 && errno == EINVAL;
+
+	errno = saved_errno;
+	return is_readable;
 }

@@ -15,4 +15,8 @@ bool site_memory_copy(void *to, const void *from, size_t size_bytes);
 /* Whether site_memory_copy() works in this process (a seccomp filter may forbid it). */
 bool site_memory_can_copy(void);
 
+/* Whether a word can be read. For memory that nobody unmaps meanwhile, such as the own stack; works
+ * under every seccomp filter, in about a tenth of a microsecond. Keeps errno. */
+bool site_memory_is_readable(const void *word);
+
 #endif

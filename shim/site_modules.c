@@ -111,19 +111,16 @@ static bool find_by_object(uintptr_t pc, struct site_module *module)
 	return is_searchable(found.unwind_table);
 }
 
-/* An entry may be of a file that was closed since; its header is read through the kernel. */
+/* An entry may be of a file that was closed since; its header is read only if it is there. */
 static bool find_in_table(uintptr_t pc, struct site_module *module)
 {
-	uint8_t header[4];
-
 	for (uint32_t i = 0; i < table_count; i++) {
 		if (pc < table[i].begin || pc >= table[i].end)
 			continue;
 		*module = table[i];
 		return module->unwind_table &&
-		       site_memory_copy(header, (const void *)module->unwind_table,
-					sizeof(header)) &&
-		       is_searchable(header);
+		       site_memory_is_readable((const void *)module->unwind_table) &&
+		       is_searchable((const uint8_t *)module->unwind_table);
 	}
 	return false;
 }

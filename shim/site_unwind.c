@@ -200,9 +200,9 @@ int unwind_iterate_modules(int (*callback)(struct dl_phdr_info *info, size_t siz
 	return callback(&info, sizeof(info), data);
 }
 
-bool unwind_copy_guarded(void *to, const void *from, size_t size_bytes)
+bool unwind_can_read(uintptr_t address)
 {
-	return site_memory_copy(to, from, size_bytes);
+	return site_memory_is_readable((const void *)address);
 }
 
 uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t stop_end,

@@ -35,7 +35,7 @@ int unwind_iterate_modules(int (*callback)(struct dl_phdr_info *info, size_t siz
 #define stat(path, result)	  (-1)
 #define fstat(descriptor, result) (-1)
 
-/* No descriptors: memory is checked by unwind_copy_guarded() instead of by pipes. */
+/* No descriptors: memory is checked by unwind_can_read() instead of by pipes. */
 #define pipe2(descriptors, flags) (-1)
 #define pipe(descriptors)	  (-1)
 

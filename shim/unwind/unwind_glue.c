@@ -38,8 +38,8 @@ _Noreturn void unwind_give_up(void)
 	__builtin_longjmp(give_up, 1);
 }
 
-/* Reads a word of the stack. Pages are asked for once per walk; a rule that leads far away from
- * the stack gives an error instead of a fault. */
+/* Reads a word of the stack above the walk. Pages are asked for once per walk; a rule that leads
+ * away from the stack gives an error instead of a fault. */
 static int access_stack(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 			void *argument)
 {
@@ -51,10 +51,11 @@ static int access_stack(unw_addr_space_t space, unw_word_t address, unw_word_t *
 		*value = *(const unw_word_t *)address;
 		return 0;
 	}
-	if (!unwind_copy_guarded(value, (const void *)address, sizeof(*value)))
+	if (address < readable_end || address - readable_end > LARGEST_FRAME ||
+	    !unwind_can_read(address))
 		return -UNW_EINVAL;
-	if (address >= readable_end && address - readable_end < LARGEST_FRAME)
-		readable_end = (address | (PAGE - 1)) + 1;
+	*value = *(const unw_word_t *)address;
+	readable_end = (address | (PAGE - 1)) + 1;
 	return 0;
 }
 

@@ -53,7 +53,7 @@ struct dl_phdr_info;
 int unwind_iterate_modules(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
 			   void *data);
 
-/* Provided by site_unwind.c: copies memory that may not be mapped. */
-bool unwind_copy_guarded(void *to, const void *from, size_t size_bytes);
+/* Provided by site_unwind.c: whether a word of the own stack is mapped. */
+bool unwind_can_read(uintptr_t address);
 
 #endif

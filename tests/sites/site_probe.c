@@ -240,6 +240,41 @@ EXPORT uint64_t probe_walk_rounds(uint64_t rounds)
 	return differing;
 }
 
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+static int waiting_count;
+static int release_count;
+
+EXPORT void probe_wait(void)
+{
+	int before;
+
+	pthread_mutex_lock(&lock);
+	before = release_count;
+	waiting_count++;
+	while (release_count == before)
+		pthread_cond_wait(&released, &lock);
+	waiting_count--;
+	pthread_mutex_unlock(&lock);
+}
+
+EXPORT int probe_waiting(void)
+{
+	int count;
+
+	pthread_mutex_lock(&lock);
+	count = waiting_count;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+EXPORT void probe_release(void)
+{
+	pthread_mutex_lock(&lock);
+	release_count++;
+	pthread_cond_broadcast(&released);
+	pthread_mutex_unlock(&lock);
+}
+
 EXPORT double probe_walk_ns(uint64_t rounds)
 {
 	uint64_t begin = now_ns();

@@ -38,6 +38,11 @@ uint64_t probe_records(void);
  * Returns the number of walks that differed. */
 uint64_t probe_walk_rounds(uint64_t rounds);
 
+/* Waits in C until probe_release(); probe_waiting() tells how many threads do. */
+void probe_wait(void);
+int probe_waiting(void);
+void probe_release(void);
+
 /* Mean nanoseconds of one walk of the calling thread's Python stack. */
 double probe_walk_ns(uint64_t rounds);
 

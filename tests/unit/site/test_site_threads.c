@@ -57,10 +57,11 @@ static void *walk_on_thread(void *unused)
 						      .may_use_loader = true};
 
 		walk_as(me, &request, &stack);
-		if (i == 0)
-			first = stack.hash;
-		else if (stack.hash != first && stack.frame_count > 1) /* 1: gave up waiting */
-			differing++;
+		if (stack.frame_count > 1) { /* 1: gave up waiting for another thread's walk */
+			if (first == 0)
+				first = stack.hash;
+			differing += stack.hash != first;
+		}
 		if (i % 50 == 0) /* forget everything: all threads unwind at once */
 			memset(me, 0, site_cache_bytes());
 	}
