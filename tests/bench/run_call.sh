@@ -14,13 +14,14 @@ one() { # MODE -> "clock copy sync"
 	case $1 in
 	plain) "$bench" ;;
 	off) GPUTRACE=off LD_PRELOAD=$shim "$bench" ;;
-	on) GPUTRACE_OUT=$out GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096 LD_PRELOAD=$shim "$bench" ;;
+	stacks) GPUTRACE_OUT=$out GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096 LD_PRELOAD=$shim "$bench" ;;
+	on) GPUTRACE_STACKS=off GPUTRACE_OUT=$out GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096 LD_PRELOAD=$shim "$bench" ;;
 	esac
 }
 
 i=0
 while [ "$i" -lt "$pairs" ]; do
-	for mode in plain off on; do
+	for mode in plain off on stacks; do
 		echo "$mode $(one "$mode")"
 	done
 	i=$((i + 1))
@@ -42,5 +43,6 @@ done | awk '
 		budget = 2 * c + 12
 		printf "copy recorded             %+6.1f ns  (%.2f of 2 clock reads + 12 ns = %.1f ns)\n", added, added / budget, budget
 		printf "wait recorded             %+6.1f ns  (%.2f)\n", sadded, sadded / budget
+		printf "copy with its stack       %+6.1f ns\n", median(copy, "stacks", k) - base
 		if (added > 1.5 * budget) { print "over the alarm of 1.5 times the budget"; exit 1 }
 	}'
