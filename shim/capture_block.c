@@ -19,7 +19,7 @@
 #include "ticks.h"
 
 #define TYPE_CUDA 1u /* c10::DeviceType */
-#define DEVICES 64u
+#define DEVICES	  64u
 
 static _Atomic uint64_t seen_bytes[DEVICES]; /* by capture_block_alone() */
 
@@ -49,12 +49,12 @@ static void write_block(struct thread *thread, unsigned int op, const void *bloc
 	int saved_errno = errno;
 	thread->in_hook = 1;
 	/* Who gave a block back is seldom of interest, and often Python's garbage collector. */
-	uint64_t site = op == BLOCK_FREE ? 0 :
-					   site_of_hook(thread, op == BLOCK_OUT_OF_MEMORY, frame);
+	uint64_t site =
+		op == BLOCK_FREE ? 0 : site_of_hook(thread, op == BLOCK_OUT_OF_MEMORY, frame);
 	struct record_block *record = thread_reserve(thread, RECORD_KIND_block, sizeof(*record));
 	if (record) {
 		*record = (struct record_block){
-			.head = { RECORD_KIND_block, sizeof(*record), 0 },
+			.head = {RECORD_KIND_block, sizeof(*record), 0},
 			.ticks = ticks_now(),
 			.site = site,
 			.address = (uintptr_t)block,
@@ -88,11 +88,11 @@ void capture_block_alone(const void *block, int64_t change, uint64_t where, cons
 		return;
 	/* Such releases also had another layout of the device: the current one is sure. */
 	uint32_t device = thread->device;
-	uint64_t total = device < DEVICES ? atomic_fetch_add_explicit(&seen_bytes[device],
-								      (uint64_t)change,
-								      memory_order_relaxed) +
-						    (uint64_t)change :
-					    0;
+	uint64_t total = device < DEVICES
+				 ? atomic_fetch_add_explicit(&seen_bytes[device], (uint64_t)change,
+							     memory_order_relaxed) +
+					   (uint64_t)change
+				 : 0;
 	write_block(thread, change < 0 ? BLOCK_FREE : BLOCK_ALLOC, block,
 		    change < 0 ? 0 - (uint64_t)change : (uint64_t)change,
 		    (int64_t)total < 0 ? 0 : total, 0, device, frame);

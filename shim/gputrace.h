@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-/* noplt: looked up through the global offset table also where code is not position independent; else
- * the static linker would settle "not there" before the shim has a say. clang has no such attribute:
- * build with it as position-independent code, which is its default. */
+/* noplt: looked up through the global offset table also where code is not position independent;
+ * else the static linker would settle "not there" before the shim has a say. clang has no such
+ * attribute: build with it as position-independent code, which is its default. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define GPUTRACE_WEAK __attribute__((weak, noplt, visibility("default")))

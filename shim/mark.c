@@ -16,11 +16,11 @@
 #include "call.h"
 #include "session.h"
 
-#define STACKS 1024u
-#define DEPTH_MAX 32u
-#define SPANS 1024u
+#define STACKS	    1024u
+#define DEPTH_MAX   32u
+#define SPANS	    1024u
 #define SPAN_PROBES 16u
-#define OWN_ID (1ull << 62) /* tells our numbers from those of other tools, which count from 1 */
+#define OWN_ID	    (1ull << 62) /* tells our numbers from those of other tools, which count from 1 */
 
 struct open_mark {
 	uint64_t begin_ticks; /* 0: before the clock was chosen */
@@ -48,7 +48,7 @@ static struct {
 	_Atomic uint8_t used[STACKS];
 	struct mark_stack stacks[STACKS];
 	struct span spans[SPANS];
-} *_Atomic memory;
+} * _Atomic memory;
 static pthread_key_t exit_key;
 static _Atomic uint32_t exit_key_state; /* 0 none, 1 being made, 2 there */
 static _Atomic uint64_t span_count, before_session, not_kept;
@@ -70,8 +70,8 @@ static struct thread *recording_thread(void)
 	if (!lifecycle_calls_matter)
 		return NULL;
 	struct thread *thread = thread_now;
-	return __builtin_expect(thread_records(thread), 1) ? thread :
-							     call_thread_slow(EFFECT_QUIET);
+	return __builtin_expect(thread_records(thread), 1) ? thread
+							   : call_thread_slow(EFFECT_QUIET);
 }
 
 static void count_unrecorded(_Atomic uint64_t *counter)
@@ -115,7 +115,7 @@ static void write_mark(struct thread *thread, const struct open_mark *open, uint
 	if (begin_ticks < session_control->start_ticks)
 		begin_ticks = session_control->start_ticks;
 	*record = (struct record_mark){
-		.head = { RECORD_KIND_mark, sizeof(*record), 0 },
+		.head = {RECORD_KIND_mark, sizeof(*record), 0},
 		.begin_ticks = begin_ticks,
 		.end_ticks = end_ticks,
 		.name = name,

@@ -20,7 +20,7 @@ struct mark {
 	const struct mark_name *domain;
 	uint64_t value;
 	uint64_t communicator; /* of NCCL's marks, 0 none */
-	uint32_t peer;         /* MARK_NO_PEER: none */
+	uint32_t peer;	       /* MARK_NO_PEER: none */
 	uint32_t category;
 	uint8_t source; /* enum mark_source */
 };
@@ -32,8 +32,8 @@ void mark_instant(const struct mark *mark);
 /* Ranges of one thread, nested within their domain. */
 void mark_push(const struct mark *mark);
 void mark_pop(const struct mark_name *domain);
-/* Ranges that any thread may end. id: 0, or another tool's number for this range. Returns the number
- * to end it by. */
+/* Ranges that any thread may end. id: 0, or another tool's number for this range. Returns the
+ * number to end it by. */
 uint64_t mark_start(const struct mark *mark, uint64_t id);
 void mark_end(uint64_t id);
 /* The step that began last ends, the next one begins (on this thread). */

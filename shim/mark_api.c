@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gputrace.h calls. Ranges lie in a domain of their own, so that NVTX's pops leave them alone. */
+/* What gputrace.h calls. Ranges lie in a domain of their own, so that NVTX's pops leave them alone.
+ */
 #include <string.h>
 
 #include "../collector/format/record.h"

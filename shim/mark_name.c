@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open-addressed table of interned texts in memory of our own, of a fixed size: programs put step
- * numbers into their texts, so there is no end to new ones. Readers take no lock.
+ * An open-addressed table of interned texts in memory of our own, of a fixed size: programs put
+ * step numbers into their texts, so there is no end to new ones. Readers take no lock.
  */
 #include "mark_name.h"
 
@@ -16,8 +16,8 @@
 #include "spin.h"
 #include "thread_write.h"
 
-#define NAMES 16384u /* places; at most 3/4 are used */
-#define ARENA_BYTES (1024u * 1024)
+#define NAMES	       16384u /* places; at most 3/4 are used */
+#define ARENA_BYTES    (1024u * 1024)
 #define TEXT_MAX_BYTES 1024u
 
 struct mark_name {
@@ -30,7 +30,7 @@ struct mark_name {
 static struct {
 	struct mark_name *_Atomic places[NAMES];
 	_Alignas(16) char arena[ARENA_BYTES];
-} *_Atomic store;
+} * _Atomic store;
 static size_t arena_used;
 static uint32_t name_count;
 static struct spin lock;
@@ -118,8 +118,8 @@ uint64_t mark_name_number(struct thread *thread, const struct mark_name *name)
 		return 0;
 	uint64_t session = session_control ? session_control->start_ticks : 0;
 	struct mark_name *own = (struct mark_name *)(uintptr_t)name;
-	if (__builtin_expect(atomic_load_explicit(&own->written_in, memory_order_relaxed) != session,
-			     0) &&
+	if (__builtin_expect(
+		    atomic_load_explicit(&own->written_in, memory_order_relaxed) != session, 0) &&
 	    thread_write_name(thread, NAME_MARK, own->number, own->text, own->length))
 		atomic_store_explicit(&own->written_in, session, memory_order_relaxed);
 	return own->number;

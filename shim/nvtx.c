@@ -19,7 +19,7 @@
 #include "nvtx_payload.h"
 #include "wrap.h"
 
-#define TEXT_MAX 1024u
+#define TEXT_MAX	1024u
 #define EVENT_MIN_BYTES 48u
 
 WRAP_EXPORT int InitializeInjectionNvtx2(nvtx_get_table get_table);
@@ -80,7 +80,7 @@ static const struct mark_name *name_of_handle(const void *handle)
 static struct mark mark_of_event(const void *domain, const struct nvtx_event *event,
 				 char buffer[TEXT_MAX])
 {
-	struct mark mark = { .peer = MARK_NO_PEER, .source = MARK_NVTX };
+	struct mark mark = {.peer = MARK_NO_PEER, .source = MARK_NVTX};
 	if (event && event->size_bytes >= EVENT_MIN_BYTES) {
 		if (event->message_type == NVTX_ABI_MESSAGE_ASCII)
 			mark = mark_of_a(event->message.ascii);
@@ -118,8 +118,7 @@ void nvtx_mark_a(const char *message)
 void nvtx_mark_w(const wchar_t *message)
 {
 	char buffer[TEXT_MAX];
-	struct mark mark =
-		mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
+	struct mark mark = mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
 	mark_instant(&mark);
 }
 
@@ -146,8 +145,7 @@ int nvtx_push_a(const char *message)
 int nvtx_push_w(const wchar_t *message)
 {
 	char buffer[TEXT_MAX];
-	struct mark mark =
-		mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
+	struct mark mark = mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
 	mark_push(&mark);
 	return NVTX_ABI_NO_LEVEL;
 }
@@ -179,8 +177,7 @@ uint64_t nvtx_start_a(const char *message, uint64_t id)
 uint64_t nvtx_start_w(const wchar_t *message, uint64_t id)
 {
 	char buffer[TEXT_MAX];
-	struct mark mark =
-		mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
+	struct mark mark = mark_of_text(buffer, message ? narrow(message, buffer) : 0, MARK_NVTX);
 	return mark_start(&mark, id);
 }
 
@@ -239,28 +236,30 @@ static void table_domain_end(const void *domain, uint64_t id)
 static const struct {
 	uint32_t place;
 	nvtx_function function;
-} core[] = {
-	{ NVTX_ABI_MarkEx, (nvtx_function)nvtx_mark_ex },
-	{ NVTX_ABI_MarkA, (nvtx_function)nvtx_mark_a },
-	{ NVTX_ABI_MarkW, (nvtx_function)nvtx_mark_w },
-	{ NVTX_ABI_RangeStartEx, (nvtx_function)table_start_ex },
-	{ NVTX_ABI_RangeStartA, (nvtx_function)table_start_a },
-	{ NVTX_ABI_RangeStartW, (nvtx_function)table_start_w },
-	{ NVTX_ABI_RangeEnd, (nvtx_function)nvtx_end },
-	{ NVTX_ABI_RangePushEx, (nvtx_function)nvtx_push_ex },
-	{ NVTX_ABI_RangePushA, (nvtx_function)nvtx_push_a },
-	{ NVTX_ABI_RangePushW, (nvtx_function)nvtx_push_w },
-	{ NVTX_ABI_RangePop, (nvtx_function)nvtx_pop },
-}, core2[] = {
-	{ NVTX_ABI_DomainMarkEx, (nvtx_function)nvtx_domain_mark_ex },
-	{ NVTX_ABI_DomainRangeStartEx, (nvtx_function)table_domain_start_ex },
-	{ NVTX_ABI_DomainRangeEnd, (nvtx_function)table_domain_end },
-	{ NVTX_ABI_DomainRangePushEx, (nvtx_function)nvtx_domain_push_ex },
-	{ NVTX_ABI_DomainRangePop, (nvtx_function)nvtx_domain_pop },
-	{ NVTX_ABI_DomainRegisterStringA, (nvtx_function)nvtx_register_a },
-	{ NVTX_ABI_DomainRegisterStringW, (nvtx_function)nvtx_register_w },
-	{ NVTX_ABI_DomainCreateA, (nvtx_function)nvtx_domain_a },
-	{ NVTX_ABI_DomainCreateW, (nvtx_function)nvtx_domain_w },
+} core[] =
+	{
+		{NVTX_ABI_MarkEx, (nvtx_function)nvtx_mark_ex},
+		{NVTX_ABI_MarkA, (nvtx_function)nvtx_mark_a},
+		{NVTX_ABI_MarkW, (nvtx_function)nvtx_mark_w},
+		{NVTX_ABI_RangeStartEx, (nvtx_function)table_start_ex},
+		{NVTX_ABI_RangeStartA, (nvtx_function)table_start_a},
+		{NVTX_ABI_RangeStartW, (nvtx_function)table_start_w},
+		{NVTX_ABI_RangeEnd, (nvtx_function)nvtx_end},
+		{NVTX_ABI_RangePushEx, (nvtx_function)nvtx_push_ex},
+		{NVTX_ABI_RangePushA, (nvtx_function)nvtx_push_a},
+		{NVTX_ABI_RangePushW, (nvtx_function)nvtx_push_w},
+		{NVTX_ABI_RangePop, (nvtx_function)nvtx_pop},
+},
+  core2[] = {
+	  {NVTX_ABI_DomainMarkEx, (nvtx_function)nvtx_domain_mark_ex},
+	  {NVTX_ABI_DomainRangeStartEx, (nvtx_function)table_domain_start_ex},
+	  {NVTX_ABI_DomainRangeEnd, (nvtx_function)table_domain_end},
+	  {NVTX_ABI_DomainRangePushEx, (nvtx_function)nvtx_domain_push_ex},
+	  {NVTX_ABI_DomainRangePop, (nvtx_function)nvtx_domain_pop},
+	  {NVTX_ABI_DomainRegisterStringA, (nvtx_function)nvtx_register_a},
+	  {NVTX_ABI_DomainRegisterStringW, (nvtx_function)nvtx_register_w},
+	  {NVTX_ABI_DomainCreateA, (nvtx_function)nvtx_domain_a},
+	  {NVTX_ABI_DomainCreateW, (nvtx_function)nvtx_domain_w},
 };
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -270,7 +269,7 @@ static bool is_v2(nvtx_get_table get_table)
 	union {
 		nvtx_get_table function;
 		void *object;
-	} convert = { get_table };
+	} convert = {get_table};
 	Dl_info info;
 	if (!dladdr(convert.object, &info) || !info.dli_fname)
 		return false;
@@ -316,7 +315,7 @@ static uint64_t extension_schema(const void *domain, const struct nvtx_schema *s
 static struct mark mark_of_payload(const void *domain, const struct nvtx_payload *payloads,
 				   size_t count)
 {
-	struct mark mark = { .peer = MARK_NO_PEER, .source = MARK_NVTX };
+	struct mark mark = {.peer = MARK_NO_PEER, .source = MARK_NVTX};
 	mark.domain = name_of_handle(domain);
 	nvtx_payload_read(payloads, count, &mark);
 	return mark;
@@ -369,14 +368,14 @@ int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 		size_t slot;
 		nvtx_function function;
 	} slots[] = {
-		{ NVTX_ABI_SLOT_SCHEMA_REGISTER, (nvtx_function)extension_schema },
-		{ NVTX_ABI_SLOT_MARK, (nvtx_function)extension_mark },
-		{ NVTX_ABI_SLOT_RANGE_PUSH, (nvtx_function)extension_push },
-		{ NVTX_ABI_SLOT_RANGE_POP, (nvtx_function)extension_pop },
-		{ NVTX_ABI_SLOT_RANGE_START, (nvtx_function)extension_start },
-		{ NVTX_ABI_SLOT_RANGE_END, (nvtx_function)extension_end },
+		{NVTX_ABI_SLOT_SCHEMA_REGISTER, (nvtx_function)extension_schema},
+		{NVTX_ABI_SLOT_MARK, (nvtx_function)extension_mark},
+		{NVTX_ABI_SLOT_RANGE_PUSH, (nvtx_function)extension_push},
+		{NVTX_ABI_SLOT_RANGE_POP, (nvtx_function)extension_pop},
+		{NVTX_ABI_SLOT_RANGE_START, (nvtx_function)extension_start},
+		{NVTX_ABI_SLOT_RANGE_END, (nvtx_function)extension_end},
 		/* Left alone, this means "disabled" to NVTX 3.2.0 and 3.2.1. */
-		{ NVTX_ABI_SLOT_DOMAIN_IS_ENABLED, (nvtx_function)extension_is_enabled },
+		{NVTX_ABI_SLOT_DOMAIN_IS_ENABLED, (nvtx_function)extension_is_enabled},
 	};
 	if (!extension || extension->size_bytes < sizeof(*extension) ||
 	    extension->module != NVTX_ABI_EXTENSION_PAYLOAD || !extension->segment_count ||

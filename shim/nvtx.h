@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX events as marks: the functions that NVTX v3 calls through its tables and the wrappers of NVTX
- * v2 call by name. Handles of domains and strings are entries of mark_name.c.
+ * NVTX events as marks: the functions that NVTX v3 calls through its tables and the wrappers of
+ * NVTX v2 call by name. Handles of domains and strings are entries of mark_name.c.
  */
 #ifndef GPUTRACE_SHIM_NVTX_H
 #define GPUTRACE_SHIM_NVTX_H

@@ -139,7 +139,11 @@ struct nvtx_schema {
 	uint64_t id;
 	void *extension;
 };
-enum { NVTX_ABI_SCHEMA_HAS_ENTRIES = 16, NVTX_ABI_SCHEMA_HAS_COUNT = 32, NVTX_ABI_SCHEMA_HAS_ID = 256 };
+enum {
+	NVTX_ABI_SCHEMA_HAS_ENTRIES = 16,
+	NVTX_ABI_SCHEMA_HAS_COUNT = 32,
+	NVTX_ABI_SCHEMA_HAS_ID = 256
+};
 
 /* Numbers from here on are free for schemas whose id the tool chooses. */
 #define NVTX_ABI_SCHEMA_FIRST_DYNAMIC (1ull << 32)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only thing that happens when the shim is loaded: NVTX_INJECTION64_PATH is set to our own file,
- * unless it is set. Libraries read it at their first NVTX call, long before any CUDA call tells us to
- * wake up. getenv and setenv may be the program's own (bash has them) and not ready, so the
- * environment is read by hand and written by the setenv of libc.
+ * The only thing that happens when the shim is loaded: NVTX_INJECTION64_PATH is set to our own
+ * file, unless it is set. Libraries read it at their first NVTX call, long before any CUDA call
+ * tells us to wake up. getenv and setenv may be the program's own (bash has them) and not ready, so
+ * the environment is read by hand and written by the setenv of libc.
  */
 #include <dlfcn.h>
 #include <errno.h>

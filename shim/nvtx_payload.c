@@ -13,7 +13,7 @@
 
 #include "spin.h"
 
-#define SCHEMAS 256u
+#define SCHEMAS	    256u
 #define ENTRIES_MAX 16u
 
 struct field {
@@ -33,8 +33,8 @@ static struct spin lock;
 
 /* Widths of the predefined types 1 .. 22 that are integers; 0 for the others. */
 static const uint8_t widths[] = {
-	0, 1, 1, 2, 2, 4, 4, sizeof(long), sizeof(long), 8, 8, 1, 1, 2, 2, 4, 4, 8, 8, 0, 0, 0,
-	sizeof(size_t),
+	0, 1, 1, 2, 2, 4, 4, sizeof(long),   sizeof(long), 8, 8, 1, 1, 2, 2,
+	4, 4, 8, 8, 0, 0, 0, sizeof(size_t),
 };
 
 static bool name_says(const char *name, const char *word)
@@ -50,10 +50,10 @@ static bool name_says(const char *name, const char *word)
 	return false;
 }
 
-static void take_entry(struct schema *schema, const struct nvtx_schema_entry *entry, uint64_t offset,
-		       uint8_t width)
+static void take_entry(struct schema *schema, const struct nvtx_schema_entry *entry,
+		       uint64_t offset, uint8_t width)
 {
-	struct field field = { (uint8_t)offset, width };
+	struct field field = {(uint8_t)offset, width};
 	if (!entry->name || offset > 255 || entry->flags)
 		return;
 	if (width == 8 && name_says(entry->name, "comm") && !schema->communicator.width)
@@ -102,7 +102,7 @@ uint64_t nvtx_payload_register(const struct nvtx_schema *from)
 		id = from->id;
 	if (!id)
 		id = atomic_fetch_add(&next_id, 1);
-	struct schema schema = { 0 };
+	struct schema schema = {0};
 	read_entries(&schema, from);
 	if (!spin_take(&lock))
 		return id;

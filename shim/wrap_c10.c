@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exported forwarders of libc10, one per row of c10.def. The real function comes first; it is
- * found before the first report where possible, since a report comes under the allocator's mutex and
- * a search takes the loader's lock.
+ * found before the first report where possible, since a report comes under the allocator's mutex
+ * and a search takes the loader's lock.
  */
 #include <stddef.h>
 
@@ -32,7 +32,7 @@ extern const struct wrap_library wrap_c10;
 			atomic_load_explicit(&c10_real[0][SLOT_##name], memory_order_acquire);     \
 		if (__builtin_expect(!found, 0))                                                   \
 			found = real_resolve(&wrap_c10, 0, SLOT_##name);                           \
-		((void(*) params)found)args;                                                       \
+		((void(*) params)found) args;                                                      \
 		record;                                                                            \
 	}
 #include "api/c10.def"
@@ -43,13 +43,12 @@ static void c10_not_supported(void)
 {
 }
 
-#define C10(name, params, args, record)                                                            \
-	{ #name, API_NONE, EFFECT_QUIET, 0, { (wrap_function)name } },
+#define C10(name, params, args, record) {#name, API_NONE, EFFECT_QUIET, 0, {(wrap_function)name}},
 static const struct wrap_row c10_rows[SLOT_COUNT] = {
 #include "api/c10.def"
 };
 
-static const char *const c10_sonames[] = { "libc10.so" };
+static const char *const c10_sonames[] = {"libc10.so"};
 
 const struct wrap_library wrap_c10 = {
 	.module_prefix = "libc10.so",

@@ -12,7 +12,7 @@
 
 enum nvtx2_slot {
 #define NVTX2(type, name, params, args, record) SLOT_##name,
-#define NVTX2_VOID(name, params, args, record) SLOT_##name,
+#define NVTX2_VOID(name, params, args, record)	SLOT_##name,
 #include "api/nvtx2.def"
 #undef NVTX2
 #undef NVTX2_VOID
@@ -36,7 +36,7 @@ extern const struct wrap_library wrap_nvtx2;
 	WRAP_EXPORT void name params;                                                              \
 	void name params                                                                           \
 	{                                                                                          \
-		void (*real) params = (void (*) params)real_function(&wrap_nvtx2, 0, SLOT_##name); \
+		void(*real) params = (void(*) params)real_function(&wrap_nvtx2, 0, SLOT_##name);   \
 		real args;                                                                         \
 		if (!nvtx_v2_is_injected())                                                        \
 			record;                                                                    \
@@ -52,14 +52,14 @@ static uint64_t nvtx2_not_supported(void)
 }
 
 #define NVTX2(type, name, params, args, record)                                                    \
-	{ #name, API_NONE, EFFECT_QUIET, 0, { (wrap_function)name } },
+	{#name, API_NONE, EFFECT_QUIET, 0, {(wrap_function)name}},
 #define NVTX2_VOID(name, params, args, record)                                                     \
-	{ #name, API_NONE, EFFECT_QUIET, 0, { (wrap_function)name } },
+	{#name, API_NONE, EFFECT_QUIET, 0, {(wrap_function)name}},
 static const struct wrap_row nvtx2_rows[SLOT_COUNT] = {
 #include "api/nvtx2.def"
 };
 
-static const char *const nvtx2_sonames[] = { "libnvToolsExt.so.1" };
+static const char *const nvtx2_sonames[] = {"libnvToolsExt.so.1"};
 
 const struct wrap_library wrap_nvtx2 = {
 	.module_prefix = "libnvToolsExt.so",

@@ -4,9 +4,11 @@
 
 static void with_nodes(const char *name, const char *library)
 {
-	static const char *const cudart[] = { "11.0", "12", "13" }, *const cublas[] = { "11", "12", "13" };
+	static const char *const cudart[] = {"11.0", "12", "13"}, *const cublas[] = {"11", "12",
+										     "13"};
 	for (int i = 0; i < 3; i++)
-		printf("%s@lib%s.so.%s\n", name, library, library[3] == 'a' ? cudart[i] : cublas[i]);
+		printf("%s@lib%s.so.%s\n", name, library,
+		       library[3] == 'a' ? cudart[i] : cublas[i]);
 }
 
 #define TWIN_ONE(name, print)
@@ -45,7 +47,7 @@ int main(void)
 #define ROW(name, twin, check, effect, params, args, before, ...) cublas_name(#name);
 #include "../../shim/api/blas_rows.h"
 #define NVTX2(type, name, params, args, record) plain_name(#name);
-#define NVTX2_VOID(name, params, args, record) plain_name(#name);
+#define NVTX2_VOID(name, params, args, record)	plain_name(#name);
 #include "../../shim/api/nvtx2.def"
 #define C10(name, params, args, record) plain_name(#name);
 #include "../../shim/api/c10.def"

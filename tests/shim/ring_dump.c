@@ -131,6 +131,7 @@ static bool site_exists(uint64_t id)
 
 static const char *const memory_kinds[] = { "unknown", "pageable", "pinned",   "device",   "array",
 					    "managed", "pool",     "physical", "reserved", "imported" };
+static const char *const mark_types[] = { "?", "range", "span", "instant" };
 static const char *const directions[] = { "unknown", "h2d", "d2h", "d2d", "h2h", "peer" };
 
 static void print_call(FILE *out, const char *kind, const struct kept *entry)
@@ -241,6 +242,29 @@ static void print_payload(FILE *out, const struct kept *entry)
 		const struct record_gpu_sync *r = (const void *)entry->bytes;
 		print_gpu(out, "gpu_sync", &r->gpu);
 		fprintf(out, "\tscope=%u", r->scope);
+		break;
+	}
+	case RECORD_KIND_mark: {
+		const struct record_mark *r = (const void *)entry->bytes;
+		fprintf(out, "mark\ttype=%s\tsource=%u\tname=%s", mark_types[r->type & 3],
+			r->source, name_of(NAME_MARK, r->name));
+		fprintf(out,
+			"\tdomain=%s\tvalue=%" PRId64 "\tcategory=%u\tcommunicator=0x%" PRIx64
+			"\tpeer=%d\tthread=%u\tns=%s",
+			name_of(NAME_MARK, r->domain), (int64_t)r->value, r->category,
+			r->communicator, (int)r->peer, entry->thread_id,
+			!r->end_ticks ? "open" :
+			r->begin_ticks >= control->start_ticks && r->end_ticks >= r->begin_ticks ?
+					"ok" : "BAD");
+		break;
+	}
+	case RECORD_KIND_block: {
+		const struct record_block *r = (const void *)entry->bytes;
+		fprintf(out,
+			"block\top=%u\tbytes=%" PRIu64 "\taddress=0x%" PRIx64 "\tallocated=%" PRIu64
+			"\treserved=%" PRIu64 "\tdevice=%d\tsite=%s",
+			r->op, r->size_bytes, r->address, r->allocated_bytes, r->reserved_bytes,
+			(int)r->device, !r->site ? "none" : site_exists(r->site) ? "known" : "UNKNOWN");
 		break;
 	}
 	case RECORD_KIND_info: {

@@ -1,0 +1,253 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What frameworks say of themselves: NVTX marks, allocator reports. usage: frameworks.sh BUILD_DIR CASE
+. "$(dirname "$0")/../shim/shim_lib.sh"
+fw=$build/tests/framework-programs
+unset NVTX_INJECTION64_PATH
+
+needs() {
+	[ -e "$fw/$1" ] || skip "$2"
+}
+
+no_files() {
+	sleep 0.2
+	[ -z "$(ls "$out")" ] || fail "a session was opened: $(ls "$out")"
+}
+
+mark() { # REGEX WHAT
+	has "$work/dump.txt" "^mark\t$1" "$2"
+}
+
+case_nvtx3_events_are_recorded() {
+	needs prog_nvtx "no NVTX v3 headers"
+	same_with_and_without "$fw/prog_nvtx" marks
+	dump >"$work/dump.txt"
+	mark 'type=instant\tsource=1\tname=instant\t.*ns=ok' "an instant"
+	mark 'type=instant\tsource=1\tname=wide instant 𝄞\t' "a wide text, as UTF-8"
+	mark 'type=range\tsource=1\tname=outer\t.*ns=ok' "a range"
+	mark 'type=range\tsource=1\tname=inner\t.*ns=ok' "a range in it"
+	mark 'type=range\tsource=1\tname=registered text\tdomain=library\tvalue=-5\tcategory=7\t' \
+		"domain, registered text, category, signed payload"
+	mark 'type=instant\tsource=1\tname=registered text\tdomain=wït€\tvalue=99\t' \
+		"unsigned payload"
+	mark 'type=range\tsource=1\tname=in the default domain\tdomain=-\t.*ns=ok' \
+		"ranges nest within their own domain"
+	mark 'type=span\tsource=1\tname=first span\t' "start and end"
+	mark 'type=range\tsource=1\tname=never closed\t.*ns=open' "what is open at the end"
+	[ "$(count "$work/dump.txt" '^mark\t.*source=1\t')" -eq 12 ] || fail "12 NVTX marks"
+	has_not "$work/dump.txt" 'UNNAMED|ns=BAD' "all have names and times"
+}
+
+case_payloads_are_read_by_their_schema() {
+	needs prog_nvtx "no NVTX v3 headers"
+	traced "$fw/prog_nvtx" marks >/dev/null
+	dump >"$work/dump.txt"
+	mark 'type=range\t.*name=ncclSend\tdomain=NCCL\tvalue=1048576\t.*communicator=0x1234567890abcdef\tpeer=3\t' \
+		"communicator, bytes and peer"
+}
+
+case_c_programs_name_steps_and_phases() {
+	needs prog_nvtx "no NVTX v3 headers"
+	traced "$fw/prog_nvtx" marks >/dev/null
+	dump >"$work/dump.txt"
+	for step in 10 11 12; do
+		mark "type=range\tsource=3\tname=step\tdomain=-\tvalue=$step\t.*ns=ok" "step $step"
+	done
+	[ "$(count "$work/dump.txt" '^mark\ttype=range\tsource=3\tname=phase\tdomain=gputrace')" -eq 3 ] || fail "3 phases"
+	[ "$(count "$work/dump.txt" '^mark\ttype=instant\tsource=3\tname=a point\t')" -eq 3 ] || fail "3 instants"
+}
+
+case_marks_alone_open_no_session() {
+	needs prog_nvtx "no NVTX v3 headers"
+	same_with_and_without "$fw/prog_nvtx" quiet
+	[ ! -s "$work/with.txt" ] && [ ! -s "$work/with-err.txt" ] || fail "something was printed"
+	no_files
+}
+
+case_what_ended_before_the_session_is_counted() {
+	needs prog_nvtx "no NVTX v3 headers"
+	traced "$fw/prog_nvtx" threads
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^info\tmarks.before_session=2$' "two marks came too early"
+	mark 'type=range\t.*name=open when the session begins\t.*ns=ok' "an open range begins with the session"
+	has_not "$work/dump.txt" 'gone before|gone too' "they are not recorded"
+	mark 'type=span\t.*name=handed over\t' "a span that another thread ends"
+	awk -F '\t' '$1 == "mark" { split($10, t, "="); if (/on the other thread/) other = t[2]
+		if (/handed over/) ended = t[2]; if (/open when/) main = t[2] }
+		END { exit !(other && other == ended && other != main) }' "$work/dump.txt" ||
+		fail "marks carry their thread"
+}
+
+case_ranges_nested_too_deep_are_counted() {
+	needs prog_nvtx "no NVTX v3 headers"
+	traced "$fw/prog_nvtx" nested
+	dump >"$work/dump.txt"
+	[ "$(count "$work/dump.txt" '^mark\t.*name=deep\t.*ns=ok')" -eq 31 ] || fail "31 levels and the outer one"
+	has "$work/dump.txt" '^info\tmarks.not_kept=9$' "the other 9 are counted"
+	mark 'type=range\t.*name=open when the session begins\t' "pops still match"
+}
+
+case_texts_without_end_keep_their_names() {
+	needs prog_nvtx "no NVTX v3 headers"
+	# More texts than there is room for; the test's collector looks names up slowly, so the real one.
+	[ -x "$build/bin/gputrace" ] && [ -x "$build/bin/gputrace-collector" ] || skip "no viewer"
+	GPUTRACE_COLLECTOR=$build/bin/gputrace-collector GPUTRACE_RING_KIB=8192 traced "$fw/prog_nvtx" many 20000
+	"$build/bin/gputrace" dump "$out"/*.gtrace >"$work/dump.txt"
+	[ "$(grep -o 'number [0-9]* of many' "$work/dump.txt" | sort -u | wc -l)" -eq 20000 ] ||
+		fail "$(grep -o 'number [0-9]* of many' "$work/dump.txt" | sort -u | wc -l) names of 20000"
+}
+
+case_another_tool_keeps_its_injection() {
+	needs prog_nvtx "no NVTX v3 headers"
+	export NVTX_INJECTION64_PATH=/nonexistent/tool.so
+	same_with_and_without "$fw/prog_nvtx" marks
+	dump >"$work/dump.txt"
+	has_not "$work/dump.txt" '^mark\t.*source=1\t' "NVTX is the other tool's"
+	mark 'type=range\tsource=3\tname=step\t' "gputrace.h works all the same"
+	[ "$(traced sh -c 'echo $NVTX_INJECTION64_PATH')" = "$NVTX_INJECTION64_PATH" ] || fail "the variable changed"
+}
+
+case_the_variable_names_the_shim() {
+	[ "$(cd "$build/lib" && preload=./libgputrace.so traced bash -c 'echo $NVTX_INJECTION64_PATH')" = \
+		"$(realpath "$shim")" ] || fail "a relative path, read by bash"
+	[ "$(traced sh -c 'echo $NVTX_INJECTION64_PATH')" = "$(realpath "$shim")" ] || fail "read by sh"
+	[ -z "$(GPUTRACE=off traced sh -c 'echo $NVTX_INJECTION64_PATH')" ] || fail "set although switched off"
+	no_files
+}
+
+nvtx2_marks() {
+	dump >"$work/dump.txt"
+	mark 'type=range\tsource=1\tname=v2 range\t.*ns=ok' "a range"
+	mark 'type=instant\tsource=1\tname=v2 wide\t' "a wide text"
+	mark 'type=range\tsource=1\tname=v2 registered\tdomain=v2 domain\tvalue=123456789012\tcategory=4\t' "an event"
+	mark 'type=span\tsource=1\tname=v2 first\t' "a span"
+	mark 'type=span\tsource=1\tname=v2 second\t' "another one beside it"
+	[ "$(count "$work/dump.txt" '^mark\t')" -eq 6 ] || fail "6 marks, each once"
+}
+
+case_nvtx2_functions_are_recorded() {
+	export LD_LIBRARY_PATH=$fw:$LD_LIBRARY_PATH
+	same_with_and_without "$fw/prog_nvtx2"
+	nvtx2_marks
+}
+
+# Directory of a library that is installed with some Python, or nothing.
+python_library() { # PATTERN
+	python3 - "$1" <<-'END' 2>/dev/null
+		import glob, os, site, sys
+		roots = site.getsitepackages() + [site.getusersitepackages()]
+		found = [f for r in roots for f in glob.glob(os.path.join(r, sys.argv[1]))]
+		print(os.path.dirname(found[0]) if found else "")
+	END
+}
+
+case_real_nvtx2_library_is_recorded_once() {
+	local directory=${TEST_NVTX2_DIR:-$(python_library 'nvidia/nvtx/lib/libnvToolsExt.so.1')}
+	[ -n "$directory" ] || skip "no libnvToolsExt.so.1; the wheel nvidia-nvtx-cu12 below 12.9 has it"
+	export LD_LIBRARY_PATH=$directory:$LD_LIBRARY_PATH
+	same_with_and_without "$fw/prog_nvtx2"
+	nvtx2_marks
+	rm "$out"/*
+	export NVTX_INJECTION64_PATH=/nonexistent/tool.so
+	same_with_and_without "$fw/prog_nvtx2"
+	nvtx2_marks
+}
+
+find_nccl() {
+	local directory
+	for directory in $(cat "$progs/toolkit_lib" 2>/dev/null) /usr/lib/"$(uname -m)"-linux-gnu \
+		"$(python_library 'nvidia/nccl/lib/libnccl.so.2')"; do
+		[ -e "$directory/libnccl.so.2" ] && echo "$directory/libnccl.so.2" && return
+	done
+	skip "no libnccl.so.2"
+}
+
+case_real_nccl_names_its_collectives() {
+	local nccl
+	nccl=$(find_nccl)
+	[ -e "$nccl" ] || skip "no libnccl.so.2"
+	unset NCCL_DEBUG NCCL_NVTX_DISABLE
+	same_with_and_without "$fw/prog_nccl" "$nccl" cuda
+	dump >"$work/dump.txt"
+	mark 'type=range\tsource=1\tname=ncclAllReduce\tdomain=NCCL\tvalue=64\t.*ns=ok' "bytes of an all-reduce"
+	mark 'type=range\tsource=1\tname=ncclBroadcast\tdomain=NCCL\tvalue=64\t.*peer=3\t' "root of a broadcast"
+	mark 'type=range\tsource=1\tname=ncclSend\tdomain=NCCL\tvalue=32\t.*peer=5\t' "peer of a send"
+	mark 'type=range\tsource=1\tname=ncclGroupStart\tdomain=NCCL\t' "groups"
+}
+
+case_real_nccl_alone_opens_no_session() {
+	local nccl
+	nccl=$(find_nccl)
+	[ -e "$nccl" ] || skip "no libnccl.so.2"
+	unset NCCL_DEBUG NCCL_NVTX_DISABLE
+	same_with_and_without "$fw/prog_nccl" "$nccl"
+	no_files
+}
+
+# ---- allocator reports ----
+
+case_blocks_carry_the_allocators_totals() {
+	needs fake_torch "no C++ compiler"
+	for release in 1.13 2; do
+		rm -f "$out"/*
+		same_with_and_without "$fw/fake_torch" $release steps
+		dump >"$work/dump.txt"
+		[ "$(count "$work/dump.txt" '^block\t')" -eq 18 ] || fail "18 reports of release $release"
+		has "$work/dump.txt" '^block\top=1\tbytes=67108864\taddress=0x[0-9a-f]{4,}\tallocated=100663296\treserved=100663296\tdevice=0\tsite=known' "the peak"
+		has "$work/dump.txt" '^block\top=2\tbytes=33554432\t.*allocated=0\treserved=117440512\tdevice=0\tsite=none' "the last free"
+	done
+}
+
+case_releases_without_totals_are_added_up() {
+	needs fake_torch "no C++ compiler"
+	same_with_and_without "$fw/fake_torch" 1.9 steps
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^block\top=1\tbytes=67108864\t.*allocated=100663296\treserved=0\tdevice=0' "what is allocated"
+	has "$work/dump.txt" '^block\top=2\tbytes=33554432\t.*allocated=0\treserved=0\t' "nothing at the end"
+}
+
+case_out_of_memory_is_recorded() {
+	needs fake_torch "no C++ compiler"
+	for release in 1.13 2; do
+		rm -f "$out"/*
+		same_with_and_without "$fw/fake_torch" $release oom
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" '^block\top=8\tbytes=1125899906842624\taddress=0x0\tallocated=50331648\treserved=50331648\tdevice=0\tsite=known' "request and totals after the cache was given back"
+	done
+}
+
+case_reports_open_no_session() {
+	needs fake_torch "no C++ compiler"
+	same_with_and_without "$fw/fake_torch" 2 cpu
+	no_files
+}
+
+case_a_full_ring_is_not_waited_for_in_a_report() {
+	needs fake_torch "no C++ compiler"
+	export GPUTRACE_TEST_RING_DUMP=slow GPUTRACE_ON_FULL=wait GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1
+	command -v strace >/dev/null || skip "no strace"
+	GPUTRACE_COLLECTOR=$progs/ring_dump GPUTRACE_OUT=$out strace -f -o "$work/calls.txt" \
+		-e trace=nanosleep,clock_nanosleep -E LD_PRELOAD="$shim" "$fw/fake_torch" 2 storm >/dev/null
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^dropped\tkind=24\tcount=[1-9]' "what finds no room is counted"
+	# Each thread makes only a few CUDA calls; their waits are bounded to 100 ms of 50 us.
+	[ "$(grep -c 'nanosleep(.*tv_nsec=50000}' "$work/calls.txt")" -lt 2500 ] || fail "reports waited"
+}
+
+case_real_torch_profiles_the_same_memory() {
+	python3 -c 'import torch' 2>/dev/null || skip "no torch for python3"
+	cat >"$work/profile.py" <<-'END'
+		import torch
+		from torch.profiler import ProfilerActivity, profile
+		with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+		    for n in (1000, 2000):
+		        torch.ones(n, n).sum()
+		print(sorted((e.key, e.count, getattr(e, "self_cpu_memory_usage", 0)) for e in seen.key_averages()
+		             if "ones" in e.key or "memory" in e.key))
+	END
+	same_with_and_without python3 "$work/profile.py"
+	grep -q ones "$work/with.txt" || fail "the profiler saw nothing"
+	no_files
+}
+
+shim_main "$@"
