@@ -43,7 +43,11 @@ if [ $install = yes ]; then
 	setup_toolkit
 fi
 # Of the tests only the simulated GPU is built.
-setup_build release -DGPUTRACE_TEST_FOLDERS='^simcuda$'
+setup_targets=(gputrace gputrace_viewer gputrace-collector samples)
+if [ $simulated = yes ] && [ -n "${CUDA_HOME:-}" ]; then
+	setup_targets+=(simcuda simrt simblas simcupti)
+fi
+setup_build release
 
 gputrace=$build/bin/gputrace
 program=$build/samples/$sample

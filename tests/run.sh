@@ -41,7 +41,7 @@ mkdir -p "$build"
 . "$repository/tests/setup.sh"
 if [ $install = yes ]; then
 	{ setup_build_packages; setup_test_packages; } | setup_packages || exit 1
-	setup_toolkit
+	setup_toolkit "$setup_test_wheels"
 fi
 setup_build ci -DGPUTRACE_TEST_FOLDERS= || exit 1
 

@@ -76,13 +76,17 @@ setup_packages() {
 # The CUDA toolkit: the headers that the simulated stack is generated from, and nvcc for the samples.
 # Found in CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda; else the compiler and the headers are taken
 # from the wheels that NVIDIA publishes on PyPI (115 MB), into build-toolkit/ of the checkout.
-setup_wheels="nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-cupti"
-setup_wheels_version='13.0.*'
+setup_wheels="nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* nvidia-cuda-cupti==13.0.*"
+# The tests also compare with cuBLAS's headers, which come with all of cuBLAS (423 MB).
+setup_test_wheels="nvidia-cublas>=13.0,<13.2 nvidia-nvtx==13.0.*"
 
+# setup_toolkit [WHEELS]: more wheels for a machine that has no toolkit.
 setup_toolkit() {
-	local folder
+	local folder more=${1:-}
 	for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "$(dirname "$(dirname "$(command -v nvcc || echo /x/x)")")" \
 		/usr/local/cuda "$repository/build-toolkit/nvidia/cu13"; do
+		[ "$folder" = "$repository/build-toolkit/nvidia/cu13" ] && [ -n "$more" ] &&
+			[ ! -f "$folder/include/cublas_v2.h" ] && continue
 		if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ] && [ -f "$folder/include/cuda.h" ]; then
 			export CUDA_HOME=$folder
 			say "CUDA toolkit: $folder"
@@ -90,18 +94,18 @@ setup_toolkit() {
 		fi
 	done
 	echo "fetch the CUDA compiler from PyPI: python3 python3-pip" | setup_packages
-	say "no CUDA toolkit here: fetching nvcc and headers $setup_wheels_version from PyPI (115 MB) into build-toolkit/"
-	local wheel specs=()
-	for wheel in $setup_wheels; do
-		specs+=("$wheel==$setup_wheels_version")
-	done
-	if ! python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore \
-		--target "$repository/build-toolkit" "${specs[@]}" </dev/null >"$build/pip.log" 2>&1; then
+	say "no CUDA toolkit here: fetching nvcc and headers from PyPI into build-toolkit/ (115 MB${more:+, and 423 MB of cuBLAS})"
+	# shellcheck disable=SC2086 # lists of words
+	if ! python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore --upgrade \
+		--target "$repository/build-toolkit" $setup_wheels $more </dev/null >"$build/pip.log" 2>&1; then
 		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
 		return
 	fi
 	export CUDA_HOME=$repository/build-toolkit/nvidia/cu13
 }
+
+# What to build; empty: everything.
+setup_targets=()
 
 # setup_build PRESET [CMAKE_OPTION...]: configures and builds in $build. On a terminal the build tool
 # shows its progress itself; elsewhere a line every ten seconds does.
@@ -112,11 +116,13 @@ setup_build() {
 	(cd "$repository" && cmake --preset "$preset" -B "$build" "$@") >"$build/configure.log" 2>&1 ||
 		{ cat "$build/configure.log" >&2; stop "configuring failed"; }
 	grep -E 'CUDA|nvcc|libunwind|WARNING' "$build/configure.log" | sed 's/^-- /        /'
+	local build_command=(cmake --build "$build" --parallel "$(nproc)")
+	[ ${#setup_targets[@]} -gt 0 ] && build_command+=(--target "${setup_targets[@]}")
 	say "building with $(nproc) jobs"
 	if [ -t 1 ]; then
-		NINJA_STATUS='        [%f/%t] ' cmake --build "$build" --parallel "$(nproc)" || stop "the build failed"
+		NINJA_STATUS='        [%f/%t] ' "${build_command[@]}" || stop "the build failed"
 	else
-		cmake --build "$build" --parallel "$(nproc)" >"$log" 2>&1 </dev/null &
+		"${build_command[@]}" >"$log" 2>&1 </dev/null &
 		builder=$!
 		while sleep 1 && kill -0 $builder 2>/dev/null; do
 			[ $(((SECONDS - setup_started) % 10)) = 0 ] && say "  $(tail -n 1 "$log" | cut -c1-90)"
