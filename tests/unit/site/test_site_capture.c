@@ -131,7 +131,9 @@ static void frames_start_with_the_caller(void **state)
 	assert_int_equal(sink.last_id, site);
 	assert_int_equal(sink.frames[0].type, FRAME_NATIVE);
 	assert_in_range(sink.frames[0].value, here, here + 400);
+#if GPUTRACE_HAVE_LIBUNWIND
 	assert_true(sink.last_frames > 3);
+#endif
 }
 
 static void each_site_is_written_once(void **state)
@@ -259,7 +261,9 @@ static void errno_and_heap_are_left_alone(void **state)
 	}
 	assert_int_equal(errno, 77);
 	assert_int_equal(heap_calls, before);
+#if GPUTRACE_HAVE_LIBUNWIND
 	assert_int_equal(sink.sites, 40);
+#endif
 	{
 		void *volatile block = malloc(10);
 

@@ -20,6 +20,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,6 +64,12 @@ __attribute__((noinline)) int site_storm_event(int value)
 	if (stack.is_truncated)
 		atomic_fetch_add(stack.frame_count == 1 ? &given_up : &truncated, 1);
 	return value + 1;
+}
+
+/* Frame pointers alone skip and miss frames; then only the end of the storm is tested. */
+static bool is_exact(void)
+{
+	return strcmp(site_cache_engine(), "frame pointers") != 0;
 }
 
 static void *open_and_close(void *number)
@@ -125,7 +132,8 @@ static void storm(void)
 	is_over = 1;
 	pthread_join(asking, NULL);
 	alarm(0);
-	assert_int_equal(wrong, 0);
+	if (is_exact())
+		assert_int_equal(wrong, 0);
 	assert_true(events >= THREADS * ROUNDS * 4);
 }
 
@@ -134,8 +142,10 @@ static void events_in_constructors_neither_hang_nor_mix_up_libraries(void **stat
 	(void)state;
 	site_cache_attach(false);
 	storm();
-	assert_int_equal(truncated, 0);
-	assert_true(given_up <= events / 100);
+	if (is_exact())
+		assert_int_equal(truncated, 0);
+	if (is_exact())
+		assert_true(given_up <= events / 100);
 }
 
 /* As on an older C library: libraries opened after the start are unknown here, since an event that

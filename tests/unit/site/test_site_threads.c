@@ -14,6 +14,7 @@
 #include "site_cache.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -84,6 +85,7 @@ static void threads_that_unwind_at_once_agree_with_themselves(void **state)
 	}
 }
 
+static bool is_exact; /* frame pointers alone never are */
 static _Atomic int storm_is_over;
 
 static void *walk_until_over(void *unused)
@@ -123,7 +125,7 @@ static void a_storm_of_forks_ends(void **state)
 			site_cache_after_fork();
 			memset(me, 0, site_cache_bytes());
 			walk(me, __builtin_frame_address(0), &stack);
-			_exit(stack.frame_count > 1 && !stack.is_truncated ? 0 : 1);
+			_exit(stack.frame_count >= 1 && stack.is_truncated == !is_exact ? 0 : 1);
 		}
 		waitpid(child, &status, 0);
 		failed += status != 0;
@@ -142,6 +144,7 @@ int main(int argc, char **argv)
 	};
 
 	site_cache_attach(false);
+	is_exact = strcmp(site_cache_engine(), "frame pointers") != 0;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
