@@ -40,5 +40,5 @@ int byte_buffer_append(struct byte_buffer *buffer, const void *data, size_t byte
 void byte_buffer_free(struct byte_buffer *buffer)
 {
 	free(buffer->data);
-	*buffer = (struct byte_buffer){ 0 };
+	*buffer = (struct byte_buffer){0};
 }

@@ -10,9 +10,9 @@
 #include "bytes.h"
 #include "crc32c.h"
 
-#define FRAME_HEAD_BYTES 8 /* of a skippable frame: magic and size */
-#define SMALLEST_COMPRESSED 64 /* below, a frame costs more than it saves */
-#define SMALLEST_BLOCK 2048    /* below, statistics of its own cost more than they save */
+#define FRAME_HEAD_BYTES    8	 /* of a skippable frame: magic and size */
+#define SMALLEST_COMPRESSED 64	 /* below, a frame costs more than it saves */
+#define SMALLEST_BLOCK	    2048 /* below, statistics of its own cost more than they save */
 
 struct chunk_builder {
 	ZSTD_CCtx *zstd;
@@ -53,8 +53,8 @@ void chunk_cut(struct chunk_cuts *cuts, size_t offset)
 static size_t compress(struct chunk_builder *builder, const void *payload, size_t bytes,
 		       const struct chunk_cuts *cuts, uint8_t *to, size_t room)
 {
-	ZSTD_outBuffer out = { .dst = to, .size = room };
-	ZSTD_inBuffer in = { .src = payload };
+	ZSTD_outBuffer out = {.dst = to, .size = room};
+	ZSTD_inBuffer in = {.src = payload};
 
 	ZSTD_CCtx_reset(builder->zstd, ZSTD_reset_session_only);
 	ZSTD_CCtx_setPledgedSrcSize(builder->zstd, bytes);

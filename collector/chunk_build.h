@@ -26,8 +26,8 @@ void chunk_builder_free(struct chunk_builder *builder);
 
 /*
  * Appends the chunk to `out` and fills in the header's sizes, checksum and CHUNK_STORED. Payloads
- * that do not shrink, and all of a header that has CHUNK_STORED set already, are stored. `cuts` may be
- * NULL. On failure (-ENOMEM, -EMSGSIZE) `out` is as before.
+ * that do not shrink, and all of a header that has CHUNK_STORED set already, are stored. `cuts` may
+ * be NULL. On failure (-ENOMEM, -EMSGSIZE) `out` is as before.
  */
 int chunk_build(struct chunk_builder *builder, struct chunk_header *header, const void *payload,
 		size_t bytes, const struct chunk_cuts *cuts, struct byte_buffer *out);

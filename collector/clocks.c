@@ -13,7 +13,7 @@
 
 static uint64_t read_clock(clockid_t which)
 {
-	struct timespec now = { 0 };
+	struct timespec now = {0};
 
 	clock_gettime(which, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -50,7 +50,7 @@ void clocks_sample(uint32_t clock_kind, struct record_clock *clock)
 	uint64_t best = UINT64_MAX;
 
 	*clock = (struct record_clock){
-		.head = { .kind = RECORD_KIND_clock, .size_bytes = sizeof(*clock) },
+		.head = {.kind = RECORD_KIND_clock, .size_bytes = sizeof(*clock)},
 	};
 	for (int i = 0; i < SAMPLE_TRIES; i++) {
 		uint64_t before = clocks_ticks(clock_kind);

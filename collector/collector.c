@@ -35,15 +35,15 @@
 #define LOG_TAG "collector"
 #include "log.h"
 
-#define MS_NS 1000000ull
+#define MS_NS		1000000ull
 #define DEFAULT_TAIL_MS 50u
-#define SLEEP_MIN_NS (MS_NS / 2)
-#define SLEEP_MAX_NS (5 * MS_NS)
-#define BUSY_BYTES (64u * 1024) /* a drain that takes this much is followed by a short sleep */
-#define SLOW_NS (1000 * MS_NS)
-#define MAPS_MAX_NS (8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
-#define WATCH_NS (20 * MS_NS)
-#define NAME_ATTEMPTS 100u
+#define SLEEP_MIN_NS	(MS_NS / 2)
+#define SLEEP_MAX_NS	(5 * MS_NS)
+#define BUSY_BYTES	(64u * 1024) /* a drain that takes this much is followed by a short sleep */
+#define SLOW_NS		(1000 * MS_NS)
+#define MAPS_MAX_NS	(8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
+#define WATCH_NS	(20 * MS_NS)
+#define NAME_ATTEMPTS	100u
 
 struct collector {
 	const struct collector_options *options;
@@ -58,7 +58,7 @@ struct collector {
 	uint64_t sleep_ns;
 	uint64_t flush_done;
 	uint64_t polls;
-	bool write_failed; /* said in the log already */
+	bool write_failed;    /* said in the log already */
 	uint16_t session_end; /* enum session_end, 0: goes on */
 };
 
@@ -73,8 +73,8 @@ const char *collector_build(void)
 
 /* ---- attaching ---- */
 
-/* SIGXFSZ from a write, SIGPIPE from a log line, SIGTERM of a step that ends: none of them may end a
- * collector or reach a handler of the job. On Linux this is the mask of the calling thread. */
+/* SIGXFSZ from a write, SIGPIPE from a log line, SIGTERM of a step that ends: none of them may end
+ * a collector or reach a handler of the job. On Linux this is the mask of the calling thread. */
 static void block_signals(void)
 {
 	sigset_t all;
@@ -110,10 +110,11 @@ static int create_file(struct collector *collector, int dir_fd, struct error *er
 	const struct collector_options *options = collector->options;
 	const struct ring_control *control = collector->reader.control;
 	const struct trace_writer_options writer_options = {
-		.clock_kind = control->clock_kind, .start_realtime_ns = control->start_realtime_ns,
+		.clock_kind = control->clock_kind,
+		.start_realtime_ns = control->start_realtime_ns,
 		.compression_level = options->compression_level ? options->compression_level : 1,
-		.tail_interval_ms = options->tail_interval_ms ? options->tail_interval_ms :
-								DEFAULT_TAIL_MS,
+		.tail_interval_ms =
+			options->tail_interval_ms ? options->tail_interval_ms : DEFAULT_TAIL_MS,
 	};
 	const char *rank = trace_name_rank(options->environment);
 	char job[64], name[256];
@@ -174,9 +175,8 @@ static void update_libraries(struct collector *collector, uint64_t now_ns)
 	const char *maps;
 	bool changed;
 
-	maps = library_map_update(&collector->libraries,
-				  clocks_ticks(collector->reader.clock_kind), &changed,
-				  tell_library, collector);
+	maps = library_map_update(&collector->libraries, clocks_ticks(collector->reader.clock_kind),
+				  &changed, tell_library, collector);
 	/* A job that is just ending has no maps either. */
 	if (maps && !collector->session_end &&
 	    job_watch_maps_lack_memory(&collector->watch, maps) &&
@@ -188,12 +188,12 @@ static void update_libraries(struct collector *collector, uint64_t now_ns)
 	collector->next_maps_ns = now_ns + collector->maps_pause_ns;
 }
 
-/* `ticks` and `request` were read before the last drain: all that was committed then is on disk after
- * a flush that succeeds. */
+/* `ticks` and `request` were read before the last drain: all that was committed then is on disk
+ * after a flush that succeeds. */
 static void flush(struct collector *collector, uint64_t ticks, uint64_t request)
 {
 	struct ring_control *control = collector->reader.control;
-	struct error err = { 0 };
+	struct error err = {0};
 	int rc;
 
 	drain_count_drops(&collector->drain);
@@ -225,9 +225,9 @@ static void check_end(struct collector *collector, uint64_t now_ns)
 	case JOB_DEAD:
 		/* It may have ended normally since the look above. */
 		collector->session_end =
-			atomic_load_explicit(&control->session_ended, memory_order_acquire) ?
-				SESSION_EXITED :
-				SESSION_KILLED;
+			atomic_load_explicit(&control->session_ended, memory_order_acquire)
+				? SESSION_EXITED
+				: SESSION_KILLED;
 		break;
 	case JOB_EXECED:
 		collector->session_end = SESSION_EXECED;
@@ -288,7 +288,7 @@ static void tell_number(struct collector *collector, const char *key, uint64_t v
 
 static void tell_own_cost(struct collector *collector)
 {
-	struct timespec used = { 0 };
+	struct timespec used = {0};
 
 	clock_gettime(collector->options->pid ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID,
 		      &used);

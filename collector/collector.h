@@ -14,17 +14,18 @@
 struct error;
 
 struct collector_options {
-	int memfd;                      /* the session's memory; stays the caller's */
-	pid_t pid;                      /* the job as the caller sees it; 0: the caller is in the job */
-	int out_dir_fd;                 /* where the file is created; -1: open out_dir */
-	const char *out_dir;            /* unused when out_dir_fd >= 0 */
-	const char *name;               /* first part of the file name; NULL: from the job's command */
-	const char *const *environment; /* "KEY=VALUE"..., NULL: the job's variables are unknown.
-					 * Ranks and the allow-list of FORMAT.md are taken from it. */
-	const char *fallback_reason;    /* in the job: why no process could be started; else NULL */
-	const char *sysfs_dir;          /* NULL: /sys */
-	uint32_t tail_interval_ms;      /* 0: 50 */
-	int compression_level;          /* 0: 1 */
+	int memfd;	     /* the session's memory; stays the caller's */
+	pid_t pid;	     /* the job as the caller sees it; 0: the caller is in the job */
+	int out_dir_fd;	     /* where the file is created; -1: open out_dir */
+	const char *out_dir; /* unused when out_dir_fd >= 0 */
+	const char *name;    /* first part of the file name; NULL: from the job's command */
+	const char *const
+		*environment;	     /* "KEY=VALUE"..., NULL: the job's variables are unknown.
+				      * Ranks and the allow-list of FORMAT.md are taken from it. */
+	const char *fallback_reason; /* in the job: why no process could be started; else NULL */
+	const char *sysfs_dir;	     /* NULL: /sys */
+	uint32_t tail_interval_ms;   /* 0: 50 */
+	int compression_level;	     /* 0: 1 */
 };
 
 /*

@@ -34,9 +34,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		const char *option;
 		const char **value;
 	} options[] = {
-		{ "--memfd", &arguments->memfd }, { "--pid", &arguments->pid },
-		{ "--out", &arguments->out },     { "--name", &arguments->name },
-		{ "--sysfs", &arguments->sysfs },
+		{"--memfd", &arguments->memfd}, {"--pid", &arguments->pid},
+		{"--out", &arguments->out},	{"--name", &arguments->name},
+		{"--sysfs", &arguments->sysfs},
 	};
 
 	for (int i = 1; i < argc; i++) {
@@ -47,7 +47,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			match++;
 		if (match == sizeof(options) / sizeof(options[0]) || i + 1 == argc) {
 			fprintf(stderr, "gputrace-collector: %s %s\n%s", argv[i],
-				i + 1 == argc ? "needs a value or is unknown" : "is unknown", usage);
+				i + 1 == argc ? "needs a value or is unknown" : "is unknown",
+				usage);
 			return 2;
 		}
 		*options[match].value = argv[++i];
@@ -67,10 +68,10 @@ static int parse_number(const char *text, uint64_t limit, uint64_t *value)
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = { 0 };
-	struct collector_options options = { .out_dir_fd = -1 };
+	struct arguments arguments = {0};
+	struct collector_options options = {.out_dir_fd = -1};
 	const char *log = getenv("GPUTRACE_LOG");
-	struct error err = { 0 };
+	struct error err = {0};
 	uint64_t memfd, pid;
 	int rc;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of it is best effort: a kernel or a sandbox that refuses one step leaves the others useful. */
+/* All of it is best effort: a kernel or a sandbox that refuses one step leaves the others useful.
+ */
 #define _GNU_SOURCE
 #include "collector_process.h"
 
@@ -16,8 +17,8 @@
 #define SYS_close_range 436
 #endif
 #define MEMORY_POLICY_DEFAULT 0
-#define CPU_MASK_BYTES 1024 /* 8192 CPUs */
-#define HIGHEST_DESCRIPTOR 65536
+#define CPU_MASK_BYTES	      1024 /* 8192 CPUs */
+#define HIGHEST_DESCRIPTOR    65536
 
 static void close_between(unsigned int first, unsigned int last)
 {
@@ -47,12 +48,13 @@ static void close_others(int memfd, int dir_fd, int keep_stderr)
 
 static void reset_signals(void)
 {
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	const struct sigaction standard = {.sa_handler = SIG_DFL};
 
 	for (int number = 1; number < _NSIG; number++)
 		sigaction(number, &standard, NULL);
-	/* The end of a session is the end of the job, never a signal to its process group or step. */
+	/* The end of a session is the end of the job, never a signal to its process group or step.
+	 */
 	sigaction(SIGHUP, &ignore, NULL);
 	sigaction(SIGINT, &ignore, NULL);
 	sigaction(SIGTERM, &ignore, NULL);
@@ -61,11 +63,12 @@ static void reset_signals(void)
 	sigaction(SIGXCPU, &ignore, NULL);
 }
 
-/* The job may be bound to the cores next to its GPU, at a real-time priority, with its memory on one
- * node: a collector there would compete with it. The kernel keeps all CPUs within the cpuset. */
+/* The job may be bound to the cores next to its GPU, at a real-time priority, with its memory on
+ * one node: a collector there would compete with it. The kernel keeps all CPUs within the cpuset.
+ */
 static void reset_scheduling(void)
 {
-	const struct sched_param normal = { 0 };
+	const struct sched_param normal = {0};
 	unsigned char cpus[CPU_MASK_BYTES];
 
 	memset(cpus, 0xff, sizeof(cpus));
@@ -77,9 +80,9 @@ static void reset_scheduling(void)
 
 static void reset_limits(void)
 {
-	static const int raised[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
-				      RLIMIT_NOFILE };
-	const struct rlimit no_core = { 0, 0 };
+	static const int raised[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
+				     RLIMIT_NOFILE};
+	const struct rlimit no_core = {0, 0};
 
 	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++) {
 		struct rlimit limit;

@@ -15,9 +15,9 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are copied as they stand");
 
-#define VARINT_MAX_BYTES 10
+#define VARINT_MAX_BYTES      10
 #define DICTIONARY_MAX_VALUES 4096u
-#define HASH_SLOTS 16384u /* power of two, four times the values: short probes */
+#define HASH_SLOTS	      16384u /* power of two, four times the values: short probes */
 
 struct column_encoder {
 	uint64_t values[CHUNK_MAX_ROWS];
@@ -181,7 +181,8 @@ static uint32_t find_dictionary(struct column_encoder *encoder, uint32_t count)
 		uint64_t value = encoder->values[i];
 		uint32_t slot = hash_slot(value);
 
-		while (encoder->slots[slot] && encoder->dictionary[encoder->slots[slot] - 1] != value)
+		while (encoder->slots[slot] &&
+		       encoder->dictionary[encoder->slots[slot] - 1] != value)
 			slot = (slot + 1) & (HASH_SLOTS - 1);
 		if (!encoder->slots[slot]) {
 			if (distinct == limit)
@@ -315,7 +316,10 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 	uint16_t used = 0;
 
 	sources[used++] = (struct column_source){
-		.id = 0, .width = 4, .encoding = COLUMN_DICTIONARY, .values = threads,
+		.id = 0,
+		.width = 4,
+		.encoding = COLUMN_DICTIONARY,
+		.values = threads,
 	};
 	for (uint16_t i = 0; i < schema->column_count; i++) {
 		const struct record_column *column = &schema->columns[i];
@@ -324,8 +328,10 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 		if (column_is_zero(values[i], (size_t)count * column->width))
 			continue;
 		*source = (struct column_source){
-			.id = column->id, .width = column->width,
-			.encoding = column->encoding, .values = values[i],
+			.id = column->id,
+			.width = column->width,
+			.encoding = column->encoding,
+			.values = values[i],
 		};
 		for (uint16_t j = 0; column->relative_to && j < schema->column_count; j++) {
 			if (schema->columns[j].id != column->relative_to)
@@ -341,7 +347,8 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 
 /* A GAP needs the other column as an OFFSET. It is encoded after it, and when that has become
  * something else it is a DELTA. */
-static void settle_gap(struct column_source *gap, const struct column_source *sources, uint16_t used)
+static void settle_gap(struct column_source *gap, const struct column_source *sources,
+		       uint16_t used)
 {
 	for (uint16_t i = 0; i < used; i++) {
 		if (sources[i].id == gap->other_id &&
@@ -375,7 +382,8 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 	uint16_t used;
 	int rc;
 
-	if (schema->column_count > COLUMN_ENCODE_MAX_COLUMNS || count == 0 || count > CHUNK_MAX_ROWS)
+	if (schema->column_count > COLUMN_ENCODE_MAX_COLUMNS || count == 0 ||
+	    count > CHUNK_MAX_ROWS)
 		return -EINVAL;
 	used = collect_sources(schema, values, threads, count, sources);
 	rc = byte_buffer_reserve(payload, 8 + (size_t)used * 16);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns the columns of one kind into a COLUMNS payload (trace_file.h). For each column it takes the
- * encoding of the schema when the data suit it, else a plainer one, so that no payload is larger than
- * plain columns.
+ * encoding of the schema when the data suit it, else a plainer one, so that no payload is larger
+ * than plain columns.
  */
 #ifndef GPUTRACE_COLUMN_ENCODE_H
 #define GPUTRACE_COLUMN_ENCODE_H

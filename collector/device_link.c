@@ -22,9 +22,8 @@ static uint16_t speed_to_gen(const char *text)
 	static const struct {
 		const char *speed;
 		uint16_t gen;
-	} speeds[] = { { "2.5 ", 1 }, { "5.0 ", 2 }, { "5 ", 2 },   { "8.0 ", 3 },  { "8 ", 3 },
-		       { "16.0 ", 4 }, { "16 ", 4 }, { "32.0 ", 5 }, { "32 ", 5 }, { "64.0 ", 6 },
-		       { "64 ", 6 } };
+	} speeds[] = {{"2.5 ", 1}, {"5.0 ", 2},	 {"5 ", 2},  {"8.0 ", 3},  {"8 ", 3}, {"16.0 ", 4},
+		      {"16 ", 4},  {"32.0 ", 5}, {"32 ", 5}, {"64.0 ", 6}, {"64 ", 6}};
 
 	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
 		if (strncmp(text, speeds[i].speed, strlen(speeds[i].speed)) == 0)
@@ -35,7 +34,7 @@ static uint16_t speed_to_gen(const char *text)
 
 static struct link_end read_end(const char *dir, const char *which)
 {
-	struct link_end end = { 0 };
+	struct link_end end = {0};
 	char path[512], text[64];
 	const char *at = text;
 	uint64_t width;

@@ -7,8 +7,9 @@
 
 struct record_device;
 
-/* Fills in numa_node and link_* of a device that is on this machine's PCI bus. A slow link is normal
- * for an idle GPU, so link_gen and link_width only rise over calls. True when something changed. */
+/* Fills in numa_node and link_* of a device that is on this machine's PCI bus. A slow link is
+ * normal for an idle GPU, so link_gen and link_width only rise over calls. True when something
+ * changed. */
 bool device_link_update(struct record_device *device, const char *sysfs_dir);
 
 #endif

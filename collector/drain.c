@@ -16,7 +16,7 @@
 
 static void write_records(struct drain *drain, uint32_t thread, const void *records, size_t bytes)
 {
-	struct error err = { 0 };
+	struct error err = {0};
 	int rc = trace_writer_add(drain->writer, thread, records, bytes, &err);
 
 	/* The writer has counted what it could not keep; the owner says so in its log. */
@@ -38,7 +38,7 @@ static bool read_comm(const struct drain *drain, uint32_t thread_id, char *name,
 static void tell_thread(struct drain *drain, uint32_t thread, uint32_t thread_id,
 			uint64_t begin_ticks, const char *name)
 {
-	_Alignas(8) char buffer[sizeof(struct record_thread) + 32] = { 0 };
+	_Alignas(8) char buffer[sizeof(struct record_thread) + 32] = {0};
 	struct record_thread *record = (struct record_thread *)buffer;
 	size_t length = strnlen(name, 24);
 
@@ -109,9 +109,11 @@ static void take_loss(void *context, uint16_t kind, uint16_t reason, uint64_t co
 {
 	struct drain *drain = context;
 	struct record_loss loss = {
-		.head = { .kind = RECORD_KIND_loss, .size_bytes = sizeof(loss) },
-		.ticks = clocks_ticks(drain->reader->clock_kind), .count = count,
-		.lost_kind = kind, .reason = reason,
+		.head = {.kind = RECORD_KIND_loss, .size_bytes = sizeof(loss)},
+		.ticks = clocks_ticks(drain->reader->clock_kind),
+		.count = count,
+		.lost_kind = kind,
+		.reason = reason,
 	};
 
 	write_records(drain, 0, &loss, sizeof(loss));
@@ -120,7 +122,9 @@ static void take_loss(void *context, uint16_t kind, uint16_t reason, uint64_t co
 static struct ring_sink sink_of(struct drain *drain)
 {
 	return (struct ring_sink){
-		.context = drain, .thread = take_thread, .records = take_records,
+		.context = drain,
+		.thread = take_thread,
+		.records = take_records,
 		.lost = take_loss,
 	};
 }

@@ -13,7 +13,7 @@
 #include "record.h"
 #include "ring_reader.h"
 
-#define DRAIN_MAX_DEVICES 32
+#define DRAIN_MAX_DEVICES  32
 #define DRAIN_DEVICE_BYTES 512
 
 struct trace_writer;
@@ -29,7 +29,7 @@ struct drain {
 	pid_t pid; /* 0: this process */
 	const char *sysfs_dir;
 	uint64_t records_bytes;
-	int write_error;  /* negative errno of the last failure to keep records, 0 none */
+	int write_error; /* negative errno of the last failure to keep records, 0 none */
 	uint32_t device_count;
 	_Alignas(8) uint8_t devices[DRAIN_MAX_DEVICES][DRAIN_DEVICE_BYTES]; /* record_device each */
 	struct drain_thread threads[RING_SLOT_COUNT]; /* parallel to reader->views */

@@ -21,21 +21,53 @@
 /* Variables that are recorded when they are set: ranks, and settings that change how fast a job is.
  * An allow-list, because environments hold secrets. */
 static const char *const recorded_variables[] = {
-	"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK",
-	"SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NODEID",
-	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
-	"PMI_SIZE", "PMIX_RANK", "TORCHELASTIC_RUN_ID",
-	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING",
-	"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_CACHE_DISABLE", "CUBLAS_WORKSPACE_CONFIG",
-	"NVIDIA_TF32_OVERRIDE", "NCCL_P2P_DISABLE", "NCCL_IB_DISABLE", "NCCL_SHM_DISABLE",
-	"NCCL_ALGO", "NCCL_PROTO", "NCCL_NET_GDR_LEVEL", "NCCL_DEBUG",
-	"TORCH_DISTRIBUTED_DEBUG", "PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_CUDA_ALLOC_CONF",
-	"PYTORCH_ALLOC_CONF", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
-	"GPUTRACE_GPU", "GPUTRACE_ON_FULL", "GPUTRACE_RING_KIB", "GPUTRACE_MEMORY_MIB",
+	"RANK",
+	"WORLD_SIZE",
+	"LOCAL_RANK",
+	"LOCAL_WORLD_SIZE",
+	"GROUP_RANK",
+	"NODE_RANK",
+	"SLURM_JOB_ID",
+	"SLURM_PROCID",
+	"SLURM_LOCALID",
+	"SLURM_NTASKS",
+	"SLURM_NODEID",
+	"OMPI_COMM_WORLD_RANK",
+	"OMPI_COMM_WORLD_SIZE",
+	"OMPI_COMM_WORLD_LOCAL_RANK",
+	"PMI_RANK",
+	"PMI_SIZE",
+	"PMIX_RANK",
+	"TORCHELASTIC_RUN_ID",
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_DEVICE_ORDER",
+	"CUDA_LAUNCH_BLOCKING",
+	"CUDA_MODULE_LOADING",
+	"CUDA_DEVICE_MAX_CONNECTIONS",
+	"CUDA_CACHE_DISABLE",
+	"CUBLAS_WORKSPACE_CONFIG",
+	"NVIDIA_TF32_OVERRIDE",
+	"NCCL_P2P_DISABLE",
+	"NCCL_IB_DISABLE",
+	"NCCL_SHM_DISABLE",
+	"NCCL_ALGO",
+	"NCCL_PROTO",
+	"NCCL_NET_GDR_LEVEL",
+	"NCCL_DEBUG",
+	"TORCH_DISTRIBUTED_DEBUG",
+	"PYTORCH_NO_CUDA_MEMORY_CACHING",
+	"PYTORCH_CUDA_ALLOC_CONF",
+	"PYTORCH_ALLOC_CONF",
+	"OMP_NUM_THREADS",
+	"MKL_NUM_THREADS",
+	"GPUTRACE_GPU",
+	"GPUTRACE_ON_FULL",
+	"GPUTRACE_RING_KIB",
+	"GPUTRACE_MEMORY_MIB",
 };
 
 __attribute__((format(printf, 3, 4))) static void fact(struct trace_writer *writer, const char *key,
-							const char *format, ...)
+						       const char *format, ...)
 {
 	char value[2048];
 	va_list args;
@@ -122,7 +154,7 @@ static void add_cgroup(struct trace_writer *writer, const char *proc, const char
 {
 	static const struct {
 		const char *file, *key;
-	} limits[] = { { "cpu.max", "cgroup.cpu_max" }, { "memory.max", "cgroup.memory_max" } };
+	} limits[] = {{"cpu.max", "cgroup.cpu_max"}, {"memory.max", "cgroup.memory_max"}};
 	char path[1024], text[4096], value[256];
 	char *group;
 
@@ -169,7 +201,7 @@ static void add_process(struct trace_writer *writer, const char *proc, pid_t pid
 static void add_session(struct trace_writer *writer, const struct collector_options *options,
 			const struct ring_control *control)
 {
-	static const char *const clocks[] = { "import", "tsc", "cntvct", "monotonic" };
+	static const char *const clocks[] = {"import", "tsc", "cntvct", "monotonic"};
 	uint32_t kind = control->clock_kind;
 
 	fact(writer, "session.start_realtime_ns", "%llu",
@@ -188,8 +220,8 @@ static void add_session(struct trace_writer *writer, const struct collector_opti
 
 static void add_environment(struct trace_writer *writer, const char *const *environment)
 {
-	static const char *const sizes[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-					     "SLURM_NTASKS" };
+	static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					    "SLURM_NTASKS"};
 	const char *rank = trace_name_rank(environment);
 	const char *size = NULL;
 	char key[96];

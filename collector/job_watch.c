@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pidfd tells death exactly. Where the kernel has none, /proc/PID/stat is compared with what it was
- * at the start. exec is seen by the exe link and, for a program that executes itself, by the
+ * A pidfd tells death exactly. Where the kernel has none, /proc/PID/stat is compared with what it
+ * was at the start. exec is seen by the exe link and, for a program that executes itself, by the
  * session's memory being gone from the job's maps.
  */
 #define _GNU_SOURCE
@@ -84,7 +84,7 @@ void job_watch_close(struct job_watch *watch)
 
 bool job_watch_sleep(const struct job_watch *watch, uint64_t timeout_ns)
 {
-	struct pollfd job = { .fd = watch->pidfd, .events = POLLIN };
+	struct pollfd job = {.fd = watch->pidfd, .events = POLLIN};
 	struct timespec timeout = {
 		.tv_sec = (time_t)(timeout_ns / 1000000000u),
 		.tv_nsec = (long)(timeout_ns % 1000000000u),
@@ -113,7 +113,7 @@ static bool has_other_threads(pid_t pid)
 
 static bool is_dead(const struct job_watch *watch)
 {
-	struct pollfd job = { .fd = watch->pidfd, .events = POLLIN };
+	struct pollfd job = {.fd = watch->pidfd, .events = POLLIN};
 	uint64_t start;
 	char state;
 
@@ -138,7 +138,8 @@ enum job_state job_watch_state(struct job_watch *watch)
 		/* A file that is replaced while it runs gets " (deleted)" behind its name. */
 		size_t length = strlen(watch->exe);
 
-		if (strncmp(exe, watch->exe, length) != 0 || strcmp(exe + length, " (deleted)") != 0)
+		if (strncmp(exe, watch->exe, length) != 0 ||
+		    strcmp(exe + length, " (deleted)") != 0)
 			return JOB_EXECED;
 	}
 	return JOB_ALIVE;

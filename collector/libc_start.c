@@ -2,8 +2,8 @@
 /*
  * Lets the program start on old C libraries: the start code of a recent glibc asks for
  * __libc_start_main@GLIBC_2.34, and nothing else in the collector is younger than 2.17. The linker
- * turns that request (--wrap) into the function here, which asks for the oldest version; glibc keeps
- * it for ever and treats absent init and fini functions alike in both.
+ * turns that request (--wrap) into the function here, which asks for the oldest version; glibc
+ * keeps it for ever and treats absent init and fini functions alike in both.
  */
 #if defined(__x86_64__)
 __asm__(".symver libc_start_main_oldest, __libc_start_main@GLIBC_2.2.5");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /proc/PID/maps is text of a kernel we trust, the files behind it are not: ELF headers are read with
- * every length checked. Files are opened through /proc/PID/root, so that a job in another root is
- * seen right.
+ * /proc/PID/maps is text of a kernel we trust, the files behind it are not: ELF headers are read
+ * with every length checked. Files are opened through /proc/PID/root, so that a job in another root
+ * is seen right.
  */
 #define _GNU_SOURCE
 #include "library_map.h"
@@ -18,10 +18,10 @@
 #include "record.h"
 #include "small_file.h"
 
-#define MAPS_MAX_BYTES (16u * 1024 * 1024)
-#define PATH_BYTES 4096u
+#define MAPS_MAX_BYTES	    (16u * 1024 * 1024)
+#define PATH_BYTES	    4096u
 #define PROGRAM_HEADERS_MAX 64u
-#define NOTES_MAX_BYTES 4096u
+#define NOTES_MAX_BYTES	    4096u
 
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
 {
@@ -43,7 +43,8 @@ static bool read_at(int fd, uint64_t offset, void *to, size_t bytes)
 static bool find_build_id(int fd, const Elf64_Phdr *segment, uint8_t build_id[20])
 {
 	uint8_t notes[NOTES_MAX_BYTES];
-	size_t bytes = segment->p_filesz < sizeof(notes) ? (size_t)segment->p_filesz : sizeof(notes);
+	size_t bytes =
+		segment->p_filesz < sizeof(notes) ? (size_t)segment->p_filesz : sizeof(notes);
 	size_t at = 0;
 
 	if (!read_at(fd, segment->p_offset, notes, bytes))
@@ -191,7 +192,7 @@ static void tell(const struct library_map *map, const struct record_library *lib
 		 const char *path, size_t path_bytes, library_fn *fn, void *context)
 {
 	static const char deleted[] = " (deleted)";
-	_Alignas(8) char buffer[sizeof(struct record_library) + PATH_BYTES] = { 0 };
+	_Alignas(8) char buffer[sizeof(struct record_library) + PATH_BYTES] = {0};
 	struct record_library *record = (struct record_library *)buffer;
 	char opened[PATH_BYTES + 64];
 
@@ -227,7 +228,7 @@ const char *library_map_update(struct library_map *map, uint64_t ticks, bool *ch
 	map->text_hash = hash;
 	*changed = true;
 	for (const char *line = map->text; *line;) {
-		struct record_library library = { .first_seen_ticks = ticks };
+		struct record_library library = {.first_seen_ticks = ticks};
 		const char *end = strchr(line, '\n');
 		const char *path;
 		size_t path_bytes;

@@ -11,18 +11,19 @@
 struct record_library;
 
 struct library_map {
-	pid_t pid;          /* 0: this process */
-	char *text;         /* of /proc/PID/maps */
+	pid_t pid;  /* 0: this process */
+	char *text; /* of /proc/PID/maps */
 	size_t text_capacity;
 	uint64_t text_hash; /* of the last reading */
-	uint64_t *seen;     /* hashes of mappings told, open addressing, 0 empty */
+	uint64_t *seen;	    /* hashes of mappings told, open addressing, 0 empty */
 	size_t seen_slots, seen_count;
 };
 
 typedef void library_fn(void *context, const struct record_library *library);
 
 /* Reads the maps and tells every new executable mapping. Returns the text of the maps, valid until
- * the next call, or NULL when it cannot be read; *changed says whether it differs from last time. */
+ * the next call, or NULL when it cannot be read; *changed says whether it differs from last time.
+ */
 const char *library_map_update(struct library_map *map, uint64_t ticks, bool *changed,
 			       library_fn *fn, void *context);
 void library_map_fini(struct library_map *map);

@@ -30,9 +30,11 @@ int loss_table_each(struct loss_table *table, int tail_only,
 			const struct loss_cell *cell = &table->cells[reason][kind];
 			uint64_t count = cell->count - (tail_only ? cell->in_tail : 0);
 			struct record_loss loss = {
-				.head = { .kind = RECORD_KIND_loss, .size_bytes = sizeof(loss) },
-				.ticks = cell->ticks, .count = count,
-				.lost_kind = kind, .reason = reason,
+				.head = {.kind = RECORD_KIND_loss, .size_bytes = sizeof(loss)},
+				.ticks = cell->ticks,
+				.count = count,
+				.lost_kind = kind,
+				.reason = reason,
 			};
 			int rc = count ? fn(context, &loss) : 0;
 

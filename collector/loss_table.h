@@ -13,9 +13,9 @@
 #define LOSS_REASON_LIMIT 16
 
 struct loss_cell {
-	uint64_t count;   /* since the last loss_table_settled() */
+	uint64_t count;	  /* since the last loss_table_settled() */
 	uint64_t in_tail; /* of these, how many the tail says */
-	uint64_t ticks;   /* of the last one */
+	uint64_t ticks;	  /* of the last one */
 };
 
 struct loss_table {

@@ -20,7 +20,7 @@
 #define STAGING_BYTES (256u * 1024) /* more than the largest record */
 
 #ifndef F_GET_SEALS
-#define F_GET_SEALS 1034
+#define F_GET_SEALS   1034
 #define F_SEAL_SHRINK 0x0002
 #endif
 
@@ -53,10 +53,11 @@ int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err)
 	reader->memfd = memfd;
 	/* Without the seal the job could shrink the memory under us, which would be a SIGBUS. */
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return error_set(err, -EPROTO, "descriptor %d is not memory sealed against shrinking",
-				 memfd);
+		return error_set(err, -EPROTO,
+				 "descriptor %d is not memory sealed against shrinking", memfd);
 	if (memory_bytes(memfd) < RING_CONTROL_BYTES)
-		return error_set(err, -EPROTO, "the shared memory is smaller than a control region");
+		return error_set(err, -EPROTO,
+				 "the shared memory is smaller than a control region");
 	control = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 	if (control == MAP_FAILED)
 		return error_set(err, -errno, "cannot map the control region: %s", strerror(errno));
@@ -231,7 +232,8 @@ static size_t drain_view(struct ring_reader *reader, struct ring_view *view,
 		used = deliver(reader, view, (size_t)bytes, sink, &bad);
 		taken += used;
 		view->tail += used;
-		/* No progress: a record that crosses the end of the ring or of what is committed. */
+		/* No progress: a record that crosses the end of the ring or of what is committed.
+		 */
 		if (bad || used == 0)
 			skip_damage(view, head, sink);
 		/* Pairs with the producer's acquire load: the bytes may be written again. */
@@ -243,8 +245,8 @@ static size_t drain_view(struct ring_reader *reader, struct ring_view *view,
 static void count_view_drops(struct ring_view *view, const struct ring_sink *sink)
 {
 	for (uint16_t kind = 0; kind < RING_DROP_KINDS; kind++) {
-		uint64_t dropped = atomic_load_explicit(&view->header->dropped[kind],
-							memory_order_relaxed);
+		uint64_t dropped =
+			atomic_load_explicit(&view->header->dropped[kind], memory_order_relaxed);
 
 		/* A counter never goes back; one that does is believed no further than that. */
 		if (dropped > view->dropped[kind])
@@ -276,19 +278,18 @@ size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sin
 			continue;
 		if (!view->refused)
 			count_view_drops(view, sink);
-		/* Pairs with the acquire of the thread that claims the slot next. A slot that changed
-		 * meanwhile belongs to somebody else. */
+		/* Pairs with the acquire of the thread that claims the slot next. A slot that
+		 * changed meanwhile belongs to somebody else. */
 		atomic_compare_exchange_strong_explicit(&slots[i].state, &state, RING_SLOT_FREE,
-							memory_order_release,
-							memory_order_relaxed);
+							memory_order_release, memory_order_relaxed);
 	}
 	return taken;
 }
 
 void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink)
 {
-	uint64_t unrecorded = atomic_load_explicit(&reader->control->unrecorded,
-						   memory_order_relaxed);
+	uint64_t unrecorded =
+		atomic_load_explicit(&reader->control->unrecorded, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
 		struct ring_view *view = &reader->views[i];

@@ -11,7 +11,7 @@
 
 #include "trace_file.h"
 
-#define BLOCK_ROWS 128u
+#define BLOCK_ROWS     128u
 #define FIRST_CAPACITY 512u
 
 struct row_kind {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records stand back to back in one arena in the order of arrival; a hash table finds a thing by what
- * identifies it. A changed thing is appended anew and its old record becomes a RECORD_PAD.
+ * Records stand back to back in one arena in the order of arrival; a hash table finds a thing by
+ * what identifies it. A changed thing is appended anew and its old record becomes a RECORD_PAD.
  */
 #include "text_store.h"
 
@@ -15,7 +15,7 @@
 struct text_store {
 	struct byte_buffer arena;
 	size_t marked;
-	uint32_t *slots; /* arena offset / 8 + 1, 0 empty */
+	uint32_t *slots;     /* arena offset / 8 + 1, 0 empty */
 	uint32_t slot_count; /* power of two */
 	uint32_t used_slots;
 };

@@ -18,7 +18,7 @@
 #include "error.h"
 
 #define ROWS_PAYLOAD_BYTES (8u * 1024 * 1024) /* a ROWS chunk is closed above this */
-#define INDEX_MAX_BYTES (CHUNK_MAX_PAYLOAD / CHUNK_INDEX_ENTRY_BYTES * CHUNK_INDEX_ENTRY_BYTES)
+#define INDEX_MAX_BYTES	   (CHUNK_MAX_PAYLOAD / CHUNK_INDEX_ENTRY_BYTES * CHUNK_INDEX_ENTRY_BYTES)
 
 static void group_begin(struct trace_writer *writer)
 {
@@ -100,7 +100,7 @@ static int group_write(struct trace_writer *writer, struct error *err)
 
 static int add_text_chunk(struct trace_writer *writer, uint32_t row_count)
 {
-	struct chunk_header header = { .type = CHUNK_ROWS, .row_count = row_count };
+	struct chunk_header header = {.type = CHUNK_ROWS, .row_count = row_count};
 
 	return group_add(writer, &header, writer->payload.data, writer->payload.used);
 }
@@ -149,8 +149,11 @@ static int group_add_kind(struct trace_writer *writer, struct row_store *rows, u
 	if (rc < 0)
 		return rc;
 	header = (struct chunk_header){
-		.type = CHUNK_COLUMNS, .kind = kind, .row_count = columns.count,
-		.first_time = columns.first_time, .last_time = columns.last_time,
+		.type = CHUNK_COLUMNS,
+		.kind = kind,
+		.row_count = columns.count,
+		.first_time = columns.first_time,
+		.last_time = columns.last_time,
 	};
 	return group_add(writer, &header, writer->payload.data, writer->payload.used);
 }
@@ -235,7 +238,9 @@ static int add_raw_loss(void *context, const struct record_loss *loss)
 {
 	struct trace_writer *writer = context;
 	struct tail_run run = {
-		.row_count = 1, .offset = writer->raw.used, .bytes = sizeof(*loss),
+		.row_count = 1,
+		.offset = writer->raw.used,
+		.bytes = sizeof(*loss),
 	};
 	int rc = byte_buffer_append(&writer->raw, loss, sizeof(*loss));
 
@@ -247,7 +252,9 @@ static int add_raw_loss(void *context, const struct record_loss *loss)
 static int add_tail_chunk(struct trace_writer *writer, const struct tail_run *runs, size_t count)
 {
 	struct chunk_header header = {
-		.type = CHUNK_ROWS, .flags = CHUNK_TAIL | CHUNK_STORED, .thread = runs[0].thread,
+		.type = CHUNK_ROWS,
+		.flags = CHUNK_TAIL | CHUNK_STORED,
+		.thread = runs[0].thread,
 	};
 	int rc;
 
@@ -300,7 +307,7 @@ int trace_group_write_tail(struct trace_writer *writer, struct error *err)
 
 static uint64_t monotonic_ns(void)
 {
-	struct timespec now = { 0 };
+	struct timespec now = {0};
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -308,7 +315,7 @@ static uint64_t monotonic_ns(void)
 
 static int write_segment_head(struct trace_writer *writer, struct error *err)
 {
-	struct chunk_header header = { .type = CHUNK_SEGMENT };
+	struct chunk_header header = {.type = CHUNK_SEGMENT};
 	size_t last_offset = writer->group.used;
 	int rc;
 
@@ -348,7 +355,8 @@ int trace_group_begin_segment(struct trace_writer *writer, struct error *err)
 int trace_group_begin_file(struct trace_writer *writer, struct error *err)
 {
 	struct trace_head head = {
-		.version_major = TRACE_VERSION_MAJOR, .version_minor = TRACE_VERSION_MINOR,
+		.version_major = TRACE_VERSION_MAJOR,
+		.version_minor = TRACE_VERSION_MINOR,
 		.start_realtime_ns = writer->options.start_realtime_ns,
 		.clock_kind = writer->options.clock_kind,
 	};
@@ -388,8 +396,10 @@ static bool make_room(struct trace_writer *writer)
 static int write_end(struct trace_writer *writer, uint16_t session_end, struct error *err)
 {
 	struct chunk_header header = {
-		.type = CHUNK_END, .kind = session_end,
-		.first_time = writer->complete_ticks, .last_time = writer->complete_ticks,
+		.type = CHUNK_END,
+		.kind = session_end,
+		.first_time = writer->complete_ticks,
+		.last_time = writer->complete_ticks,
 	};
 	size_t last_offset;
 	int rc;
@@ -407,7 +417,7 @@ static int write_end(struct trace_writer *writer, uint16_t session_end, struct e
 
 int trace_group_end(struct trace_writer *writer, uint16_t session_end, struct error *err)
 {
-	struct chunk_header header = { .type = CHUNK_INDEX };
+	struct chunk_header header = {.type = CHUNK_INDEX};
 	int rc = write_end(writer, session_end, err);
 
 	if (rc < 0 && make_room(writer))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that comes from outside loses the characters that mean something in names and shells. */
+/* Everything that comes from outside loses the characters that mean something in names and shells.
+ */
 #define _GNU_SOURCE
 #include "trace_name.h"
 
@@ -101,8 +102,8 @@ const char *trace_name_variable(const char *const *environment, const char *key)
 const char *trace_name_rank(const char *const *environment)
 {
 	/* What the launcher nearest to the job sets comes first. */
-	static const char *const variables[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-						 "PMI_RANK", "SLURM_PROCID" };
+	static const char *const variables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+						"PMI_RANK", "SLURM_PROCID"};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		const char *value = trace_name_variable(environment, variables[i]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replacing a tail: the new bytes go behind it, are then copied over it, and the file is cut. A kill
- * during the first step leaves the tail, during the second the copy behind the tail, before the cut
- * both copies. That needs the two places not to overlap, so new bytes that are longer than the tail
- * stay behind it and the tail stays as dead bytes (readers know by covers_sequence).
+ * Replacing a tail: the new bytes go behind it, are then copied over it, and the file is cut. A
+ * kill during the first step leaves the tail, during the second the copy behind the tail, before
+ * the cut both copies. That needs the two places not to overlap, so new bytes that are longer than
+ * the tail stay behind it and the tail stays as dead bytes (readers know by covers_sequence).
  */
 #define _GNU_SOURCE
 #include "trace_output.h"
@@ -65,7 +65,7 @@ int trace_output_create(struct trace_output *output, int dir_fd, const char *nam
 		close(fd);
 		return error_set(err, -EWOULDBLOCK, "%s is locked by another program", name);
 	}
-	*output = (struct trace_output){ .fd = fd };
+	*output = (struct trace_output){.fd = fd};
 	return 0;
 }
 

@@ -14,7 +14,7 @@ struct error;
 
 struct trace_output {
 	int fd;
-	uint64_t end;      /* final bytes */
+	uint64_t end;	   /* final bytes */
 	uint64_t tail_end; /* and the tail behind them */
 };
 

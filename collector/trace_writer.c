@@ -13,22 +13,22 @@
 #include "error.h"
 #include "record_check.h"
 
-/* Rows at which waiting records become columns. Larger chunks compress better (a quarter of the rows
- * costs a fifth more bytes), but cost memory. */
-#define CONSOLIDATE_ROWS 49152u
-#define MAX_WAITING_ROWS CHUNK_MAX_ROWS
-#define MAX_TAIL_CHUNKS 512u
-#define MAX_TAIL_BYTES (16u * 1024 * 1024)
-#define MAX_RAW_BYTES (8u * 1024 * 1024)
+/* Rows at which waiting records become columns. Larger chunks compress better (a quarter of the
+ * rows costs a fifth more bytes), but cost memory. */
+#define CONSOLIDATE_ROWS   49152u
+#define MAX_WAITING_ROWS   CHUNK_MAX_ROWS
+#define MAX_TAIL_CHUNKS	   512u
+#define MAX_TAIL_BYTES	   (16u * 1024 * 1024)
+#define MAX_RAW_BYTES	   (8u * 1024 * 1024)
 #define MAX_NEW_TEXT_BYTES (4u * 1024 * 1024)
-#define RETRY_NS 1000000000ull
+#define RETRY_NS	   1000000000ull
 /* A segment by time must be worth the dictionaries that it repeats. */
 #define SEGMENT_TEXT_SHARE 8u
 #define SEGMENT_FULL_BYTES (SEGMENT_MAX_BYTES - 8u * 1024 * 1024)
 
 static uint64_t now_ns(void)
 {
-	struct timespec now = { 0 };
+	struct timespec now = {0};
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -116,8 +116,7 @@ static int wants_columns(const struct trace_writer *writer)
 	       row_store_count(writer->rows) >= CONSOLIDATE_ROWS ||
 	       writer->tail_chunks >= MAX_TAIL_CHUNKS ||
 	       writer->output.tail_end - writer->output.end >= MAX_TAIL_BYTES ||
-	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES ||
-	       segment_is_over(writer);
+	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES || segment_is_over(writer);
 }
 
 /* Called when memory is full. Whatever happens, there is room afterwards. */
@@ -155,7 +154,10 @@ static int raw_append(struct trace_writer *writer, uint32_t thread, const void *
 {
 	struct tail_run *last;
 	struct tail_run run = {
-		.thread = thread, .row_count = row_count, .offset = writer->raw.used, .bytes = bytes,
+		.thread = thread,
+		.row_count = row_count,
+		.offset = writer->raw.used,
+		.bytes = bytes,
 	};
 	int rc;
 
@@ -211,7 +213,8 @@ int trace_writer_add(struct trace_writer *writer, uint32_t thread, const void *r
 
 	while (at < end) {
 		uint16_t kind, size_bytes;
-		enum record_verdict verdict = record_check(at, (size_t)(end - at), &kind, &size_bytes);
+		enum record_verdict verdict =
+			record_check(at, (size_t)(end - at), &kind, &size_bytes);
 		int keep = KEEP_NOT;
 
 		if (verdict == RECORD_BAD) {
@@ -221,11 +224,13 @@ int trace_writer_add(struct trace_writer *writer, uint32_t thread, const void *r
 					 (size_t)(end - at));
 		}
 		if (verdict == RECORD_FOREIGN)
-			loss_table_add(&writer->losses, kind, LOSS_DAMAGED, 1, writer->complete_ticks);
+			loss_table_add(&writer->losses, kind, LOSS_DAMAGED, 1,
+				       writer->complete_ticks);
 		else
 			keep = take_record(writer, thread, kind, size_bytes, at);
 		if (keep < 0) {
-			loss_table_add(&writer->losses, kind, LOSS_WRITE, 1, writer->complete_ticks);
+			loss_table_add(&writer->losses, kind, LOSS_WRITE, 1,
+				       writer->complete_ticks);
 			rc = error_set(err, -ENOMEM, "out of memory for records");
 		}
 		if (keep == KEEP_RAW) {
@@ -251,7 +256,7 @@ int trace_writer_add(struct trace_writer *writer, uint32_t thread, const void *r
 int trace_writer_info(struct trace_writer *writer, const char *key, const char *value,
 		      struct error *err)
 {
-	_Alignas(8) uint8_t buffer[4096] = { 0 };
+	_Alignas(8) uint8_t buffer[4096] = {0};
 	struct record_info *info = (struct record_info *)buffer;
 	size_t room = sizeof(buffer) - sizeof(*info) - 8;
 	size_t key_bytes = strnlen(key, 128);
@@ -269,7 +274,7 @@ int trace_writer_info(struct trace_writer *writer, const char *key, const char *
 int trace_writer_name(struct trace_writer *writer, uint16_t space, uint64_t id, const char *text,
 		      struct error *err)
 {
-	_Alignas(8) uint8_t buffer[32768] = { 0 };
+	_Alignas(8) uint8_t buffer[32768] = {0};
 	struct record_name *name = (struct record_name *)buffer;
 	size_t text_bytes = strnlen(text, sizeof(buffer) - sizeof(*name) - 8);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a .gtrace file: takes records in any order and from any thread number, keeps the 50 ms tail
- * on disk, turns it into compressed columns, starts segments and ends the file with its index. Used
- * by the collector and by `gputrace import`. Not thread-safe: one owner. Never exits; all memory is
- * bounded by options. Part of the code that may run inside a traced process.
+ * Writes a .gtrace file: takes records in any order and from any thread number, keeps the 50 ms
+ * tail on disk, turns it into compressed columns, starts segments and ends the file with its index.
+ * Used by the collector and by `gputrace import`. Not thread-safe: one owner. Never exits; all
+ * memory is bounded by options. Part of the code that may run inside a traced process.
  */
 #ifndef GPUTRACE_TRACE_WRITER_H
 #define GPUTRACE_TRACE_WRITER_H
@@ -17,10 +17,10 @@ struct error;
 struct trace_writer;
 
 struct trace_writer_options {
-	uint32_t clock_kind;        /* ring.h enum ring_clock, 0: ticks are ns since start */
+	uint32_t clock_kind; /* ring.h enum ring_clock, 0: ticks are ns since start */
 	uint64_t start_realtime_ns;
-	int compression_level;      /* zstd level; 1 is the default and the best trade here */
-	uint32_t tail_interval_ms;  /* 0: no tail (imports) */
+	int compression_level;	   /* zstd level; 1 is the default and the best trade here */
+	uint32_t tail_interval_ms; /* 0: no tail (imports) */
 };
 
 /* Creates `name` in the directory `dir_fd` with O_EXCL|O_NOFOLLOW, 0600, and holds flock on it. */

@@ -37,25 +37,25 @@ struct trace_writer {
 	struct text_store *texts;
 	struct loss_table losses;
 
-	struct byte_buffer raw;  /* records that are not on disk yet, for the tail */
+	struct byte_buffer raw;	 /* records that are not on disk yet, for the tail */
 	struct byte_buffer runs; /* struct tail_run of raw */
 
 	struct byte_buffer group;   /* chunks being built */
 	struct byte_buffer payload; /* of one of them */
-	struct chunk_cuts cuts;     /* of a payload of columns */
+	struct chunk_cuts cuts;	    /* of a payload of columns */
 	struct byte_buffer index;   /* entries of all final chunks */
 	size_t group_index_used;    /* index.used when the group began */
-	int index_abandoned;        /* too many chunks: the file has no index */
+	int index_abandoned;	    /* too many chunks: the file has no index */
 
-	uint64_t sequence;           /* last one given out */
-	uint64_t group_sequence;     /* last one before the group being built */
+	uint64_t sequence;	 /* last one given out */
+	uint64_t group_sequence; /* last one before the group being built */
 	uint32_t tail_chunks;
 	uint32_t segment;
 	uint64_t segment_offset;
 	uint64_t segment_begin_ns;   /* CLOCK_MONOTONIC */
 	uint64_t segment_text_bytes; /* what its dictionaries took on disk */
 	uint64_t complete_ticks;
-	uint64_t retry_ns;           /* after a failure: not before */
+	uint64_t retry_ns; /* after a failure: not before */
 	struct last_group last;
 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct error {
-	int code;        /* negative errno, 0 none */
+	int code;	 /* negative errno, 0 none */
 	char text[1024]; /* outermost cause first, joined by ": "; cut when too long */
 };
 

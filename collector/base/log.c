@@ -9,7 +9,7 @@
 
 enum log_level log_level_now = LOG_OFF;
 
-static const char *const level_names[] = { "off", "error", "warn", "info", "debug" };
+static const char *const level_names[] = {"off", "error", "warn", "info", "debug"};
 
 void log_set_level(enum log_level level)
 {
@@ -20,7 +20,8 @@ enum log_level log_level_from_text(const char *text)
 {
 	if (!text)
 		return LOG_OFF;
-	for (unsigned int level = 0; level < sizeof(level_names) / sizeof(level_names[0]); level++) {
+	for (unsigned int level = 0; level < sizeof(level_names) / sizeof(level_names[0]);
+	     level++) {
 		if (strcmp(text, level_names[level]) == 0)
 			return (enum log_level)level;
 	}

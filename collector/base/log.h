@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines on stderr for collector and viewer. Levels go by frequency: error once per run, warn per
- * odd input, info per object, debug per record. Off until log_set_level(), since the same code runs
- * inside traced processes, which must stay silent. Define LOG_TAG before including this.
+ * Log lines on stderr for collector and viewer. Levels go by frequency: error once per run, warn
+ * per odd input, info per object, debug per record. Off until log_set_level(), since the same code
+ * runs inside traced processes, which must stay silent. Define LOG_TAG before including this.
  */
 #ifndef GPUTRACE_BASE_LOG_H
 #define GPUTRACE_BASE_LOG_H
@@ -23,8 +23,8 @@ void log_write(enum log_level level, const char *tag, const char *format, ...)
 			log_write(level, LOG_TAG, __VA_ARGS__);                                    \
 	} while (0)
 #define log_error(...) LOG_AT(LOG_ERROR, __VA_ARGS__)
-#define log_warn(...) LOG_AT(LOG_WARN, __VA_ARGS__)
-#define log_info(...) LOG_AT(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  LOG_AT(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  LOG_AT(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) LOG_AT(LOG_DEBUG, __VA_ARGS__)
 
 #endif

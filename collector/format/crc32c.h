@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C (Castagnoli, reflected, as in iSCSI): the checksum of file head, chunk headers, payloads. */
+/* CRC-32C (Castagnoli, reflected, as in iSCSI): the checksum of heads, chunk headers, payloads. */
 #ifndef GPUTRACE_FORMAT_CRC32C_H
 #define GPUTRACE_FORMAT_CRC32C_H
 

@@ -22,7 +22,7 @@ enum record_kind {
 };
 
 struct record_head {
-	uint16_t kind;       /* enum record_kind */
+	uint16_t kind;	     /* enum record_kind */
 	uint16_t size_bytes; /* whole record, multiple of 8 */
 	uint32_t reserved;
 };
@@ -30,17 +30,17 @@ struct record_head {
 /* ---- what names and describes ---- */
 
 enum name_space {
-	NAME_API = 1,     /* function name of an intercepted call, e.g. "cudaMemcpyAsync" */
-	NAME_KERNEL = 2,  /* mangled kernel name */
-	NAME_PYTHON = 3,  /* "function\x1f/path/file.py" */
-	NAME_CLASS = 4,   /* library and operation of an imported event, e.g. "aten::mm" */
-	NAME_MARK = 5,    /* text of a range, of its domain or category */
+	NAME_API = 1,	 /* function name of an intercepted call, e.g. "cudaMemcpyAsync" */
+	NAME_KERNEL = 2, /* mangled kernel name */
+	NAME_PYTHON = 3, /* "function\x1f/path/file.py" */
+	NAME_CLASS = 4,	 /* library and operation of an imported event, e.g. "aten::mm" */
+	NAME_MARK = 5,	 /* text of a range, of its domain or category */
 };
 
 struct record_name {
 	struct record_head head;
-	uint64_t id;        /* number used by other records, unique in its space; never 0 */
-	uint16_t space;     /* enum name_space */
+	uint64_t id;	/* number used by other records, unique in its space; never 0 */
+	uint16_t space; /* enum name_space */
 	uint16_t reserved0;
 	uint32_t text_bytes; /* without NUL; bytes as found, not always UTF-8 */
 	char text[];
@@ -61,16 +61,16 @@ enum device_flag {
 
 struct record_device {
 	struct record_head head;
-	uint32_t ordinal;        /* as CUDA counts in this process */
-	uint32_t flags;          /* enum device_flag */
+	uint32_t ordinal; /* as CUDA counts in this process */
+	uint32_t flags;	  /* enum device_flag */
 	uint64_t memory_bytes;
 	uint32_t sm_count;
-	uint32_t clock_khz;      /* maximum SM clock */
+	uint32_t clock_khz; /* maximum SM clock */
 	uint16_t cc_major, cc_minor;
 	uint32_t pci_domain;
 	uint16_t pci_bus, pci_device;
-	int32_t numa_node;       /* -1 unknown */
-	uint16_t link_gen, link_width;         /* seen last under load; 0 unknown */
+	int32_t numa_node;		       /* -1 unknown */
+	uint16_t link_gen, link_width;	       /* seen last under load; 0 unknown */
 	uint16_t link_gen_max, link_width_max; /* what device and slot can do; 0 unknown */
 	uint8_t uuid[16];
 	uint32_t name_bytes;
@@ -99,22 +99,22 @@ struct record_thread {
 
 struct record_library {
 	struct record_head head;
-	uint64_t address;       /* of the mapping */
+	uint64_t address; /* of the mapping */
 	uint64_t size_bytes;
 	uint64_t file_offset;
 	uint64_t first_seen_ticks;
-	uint8_t build_id[20];   /* zeros: none */
+	uint8_t build_id[20]; /* zeros: none */
 	uint32_t path_bytes;
 	char path[];
 };
 
 enum frame_type {
-	FRAME_NATIVE = 1,   /* value: return address */
-	FRAME_PYTHON = 2,   /* value: NAME_PYTHON number, line set */
+	FRAME_NATIVE = 1,    /* value: return address */
+	FRAME_PYTHON = 2,    /* value: NAME_PYTHON number, line set */
 	FRAME_TRUNCATED = 3, /* the walk was cut here */
-	FRAME_OPERATOR = 4, /* value: NAME_CLASS number; an operator of a framework ("aten::item") */
-	FRAME_WAITING = 5   /* the Python frames after this one are those of the thread that waits for
-	                     * this one: autograd runs backward() on threads without Python frames */
+	FRAME_OPERATOR = 4,  /* value: NAME_CLASS number, an operator such as "aten::item" */
+	FRAME_WAITING = 5 /* the Python frames after this one are those of the thread that waits for
+			   * this one: autograd runs backward() on threads without Python frames */
 };
 
 struct site_frame {
@@ -133,14 +133,14 @@ struct record_site {
 };
 
 enum loss_reason {
-	LOSS_RING_FULL = 1,   /* the ring was full */
-	LOSS_NO_RING = 2,     /* the thread got no ring */
-	LOSS_CUPTI = 3,       /* CUPTI reported dropped records */
-	LOSS_ZERO_TIME = 4,   /* GPU record without times */
-	LOSS_BAD_TIME = 5,    /* GPU record with impossible times */
-	LOSS_DAMAGED = 6,     /* the collector found an invalid record and skipped the rest */
-	LOSS_WRITE = 7,       /* the file could not take them (disk full) */
-	LOSS_IMPORT = 8,      /* an imported event that could not be read */
+	LOSS_RING_FULL = 1, /* the ring was full */
+	LOSS_NO_RING = 2,   /* the thread got no ring */
+	LOSS_CUPTI = 3,	    /* CUPTI reported dropped records */
+	LOSS_ZERO_TIME = 4, /* GPU record without times */
+	LOSS_BAD_TIME = 5,  /* GPU record with impossible times */
+	LOSS_DAMAGED = 6,   /* the collector found an invalid record and skipped the rest */
+	LOSS_WRITE = 7,	    /* the file could not take them (disk full) */
+	LOSS_IMPORT = 8,    /* an imported event that could not be read */
 };
 
 struct record_loss {
@@ -155,9 +155,9 @@ struct record_loss {
 /* ---- what the host called ---- */
 
 enum call_flag {
-	CALL_ASYNC = 1,     /* returned without waiting for the GPU, as far as the API says */
-	CALL_CAPTURED = 2,  /* recorded into a graph under capture, not executed */
-	CALL_NO_TIMES = 4,  /* end_ticks was not measured */
+	CALL_ASYNC = 1,	   /* returned without waiting for the GPU, as far as the API says */
+	CALL_CAPTURED = 2, /* recorded into a graph under capture, not executed */
+	CALL_NO_TIMES = 4, /* end_ticks was not measured */
 	CALL_PER_THREAD_STREAM = 8 /* stream 0 means the per-thread default stream */
 };
 
@@ -166,14 +166,14 @@ struct call_part {
 	struct record_head head;
 	uint64_t begin_ticks;
 	uint64_t end_ticks;
-	uint64_t site;         /* record_site.id, 0 unknown */
-	uint32_t call_id;      /* counts per thread from 1; with the thread it names the call */
-	uint32_t parent_id;    /* call_id of the enclosing intercepted call, 0 outermost */
-	uint32_t correlation;  /* CUPTI's id, 0 unknown */
-	int32_t status;        /* the library's own result code, 0 success */
-	uint16_t api;          /* NAME_API number */
-	uint16_t flags;        /* enum call_flag */
-	uint32_t device;       /* current device ordinal, UINT32_MAX unknown */
+	uint64_t site;	      /* record_site.id, 0 unknown */
+	uint32_t call_id;     /* counts per thread from 1; with the thread it names the call */
+	uint32_t parent_id;   /* call_id of the enclosing intercepted call, 0 outermost */
+	uint32_t correlation; /* CUPTI's id, 0 unknown */
+	int32_t status;	      /* the library's own result code, 0 success */
+	uint16_t api;	      /* NAME_API number */
+	uint16_t flags;	      /* enum call_flag */
+	uint32_t device;      /* current device ordinal, UINT32_MAX unknown */
 };
 #define DEVICE_UNKNOWN UINT32_MAX
 
@@ -187,7 +187,7 @@ enum sync_scope { SYNC_DEVICE = 1, SYNC_STREAM, SYNC_EVENT };
 struct record_sync {
 	struct call_part call;
 	uint64_t object; /* stream or event handle, 0 for the device or default stream */
-	uint32_t scope;  /* enum sync_scope */
+	uint32_t scope;	 /* enum sync_scope */
 	uint32_t reserved0;
 };
 
@@ -205,7 +205,12 @@ enum memory_kind {
 };
 
 enum copy_direction {
-	COPY_UNKNOWN = 0, COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 3, COPY_H2H = 4, COPY_PEER = 5
+	COPY_UNKNOWN = 0,
+	COPY_H2D = 1,
+	COPY_D2H = 2,
+	COPY_D2D = 3,
+	COPY_H2H = 4,
+	COPY_PEER = 5
 };
 
 struct record_copy {
@@ -245,7 +250,7 @@ struct record_memory {
 	uint64_t address;
 	uint64_t size_bytes; /* ALLOC: requested; FREE: 0, the model knows it */
 	uint64_t stream;     /* stream-ordered calls */
-	uint8_t op;          /* enum memory_op */
+	uint8_t op;	     /* enum memory_op */
 	uint8_t memory_kind; /* enum memory_kind */
 	uint16_t reserved0;
 	uint32_t reserved1;
@@ -254,9 +259,18 @@ struct record_memory {
 /* Element types of matrix operands, independent of cudaDataType_t. */
 enum element_type {
 	ELEMENT_UNKNOWN = 0,
-	ELEMENT_F64 = 1, ELEMENT_F32 = 2, ELEMENT_TF32 = 3, ELEMENT_F16 = 4, ELEMENT_BF16 = 5,
-	ELEMENT_F8E4M3 = 6, ELEMENT_F8E5M2 = 7, ELEMENT_I8 = 8, ELEMENT_I32 = 9,
-	ELEMENT_C64 = 10 /* two f32 */, ELEMENT_C128 = 11 /* two f64 */, ELEMENT_F4 = 12
+	ELEMENT_F64 = 1,
+	ELEMENT_F32 = 2,
+	ELEMENT_TF32 = 3,
+	ELEMENT_F16 = 4,
+	ELEMENT_BF16 = 5,
+	ELEMENT_F8E4M3 = 6,
+	ELEMENT_F8E5M2 = 7,
+	ELEMENT_I8 = 8,
+	ELEMENT_I32 = 9,
+	ELEMENT_C64 = 10 /* two f32 */,
+	ELEMENT_C128 = 11 /* two f64 */,
+	ELEMENT_F4 = 12
 };
 
 /* Column-major as cuBLAS means it: C(m x n) = op(A)(m x k) * op(B)(k x n). */
@@ -267,7 +281,7 @@ struct record_gemm {
 	int64_t stride_a, stride_b, stride_c; /* elements, strided batches */
 	uint32_t m, n, k;
 	uint32_t lda, ldb, ldc;
-	uint32_t batch; /* >= 1 */
+	uint32_t batch;	    /* >= 1 */
 	uint8_t op_a, op_b; /* 'N', 'T', 'C'; 0 unknown: imported without strides */
 	uint8_t type_a, type_b, type_c, type_compute; /* enum element_type */
 	uint8_t math_flags; /* 1: TF32 allowed on f32, 2: pedantic asked for */
@@ -276,8 +290,8 @@ struct record_gemm {
 };
 
 enum mark_type {
-	MARK_RANGE = 1,  /* opened and closed by the same thread, nested there */
-	MARK_SPAN = 2,   /* start and end may be on different threads; need not nest */
+	MARK_RANGE = 1,	 /* opened and closed by the same thread, nested there */
+	MARK_SPAN = 2,	 /* start and end may be on different threads; need not nest */
 	MARK_INSTANT = 3 /* end_ticks == begin_ticks */
 };
 
@@ -288,60 +302,62 @@ struct record_mark {
 	struct record_head head;
 	uint64_t begin_ticks;
 	uint64_t end_ticks; /* 0: never closed in this recording */
-	uint64_t name;      /* NAME_MARK number */
+	uint64_t name;	    /* NAME_MARK number */
 	uint64_t domain;    /* NAME_MARK number, 0 the default domain */
-	uint64_t value;     /* integer payload, 0 none; NCCL's marks: bytes */
-	uint8_t type;       /* enum mark_type */
-	uint8_t source;     /* enum mark_source */
+	uint64_t value;	    /* integer payload, 0 none; NCCL's marks: bytes */
+	uint8_t type;	    /* enum mark_type */
+	uint8_t source;	    /* enum mark_source */
 	uint16_t reserved0;
-	uint32_t category;  /* as the program numbers them, 0 none */
+	uint32_t category;     /* as the program numbers them, 0 none */
 	uint64_t communicator; /* NCCL's marks: its hash, 0 none */
-	uint32_t peer;      /* NCCL's marks: root or peer rank; MARK_NO_PEER none */
+	uint32_t peer;	       /* NCCL's marks: root or peer rank; MARK_NO_PEER none */
 	uint32_t reserved1;
 };
 #define MARK_NO_PEER UINT32_MAX
 
 enum block_op {
-	BLOCK_ALLOC = 1,          /* a block was handed out */
-	BLOCK_FREE = 2,           /* a block may be used again */
+	BLOCK_ALLOC = 1,	  /* a block was handed out */
+	BLOCK_FREE = 2,		  /* a block may be used again */
 	BLOCK_FREE_REQUESTED = 3, /* given back, still used by a stream */
 	BLOCK_SEGMENT_ALLOC = 4,  /* memory taken from the driver */
 	BLOCK_SEGMENT_FREE = 5,
-	BLOCK_SEGMENT_MAP = 6,    /* an expandable segment grew */
+	BLOCK_SEGMENT_MAP = 6, /* an expandable segment grew */
 	BLOCK_SEGMENT_UNMAP = 7,
-	BLOCK_OUT_OF_MEMORY = 8,  /* size_bytes: the request; address: what the driver had free */
-	/* What there was at one instant (a snapshot), in address order; blocks follow their segment. */
+	BLOCK_OUT_OF_MEMORY = 8, /* size_bytes: the request; address: what the driver had free */
+	/* What there was at one instant (a snapshot), in address order; blocks follow their
+	   segment. */
 	BLOCK_HELD_SEGMENT = 16,
-	BLOCK_HELD_LIVE = 17,     /* handed out */
-	BLOCK_HELD_PENDING = 18,  /* given back, still used by a stream */
-	BLOCK_HELD_FREE = 19      /* cached */
+	BLOCK_HELD_LIVE = 17,	 /* handed out */
+	BLOCK_HELD_PENDING = 18, /* given back, still used by a stream */
+	BLOCK_HELD_FREE = 19	 /* cached */
 };
 
 enum block_flag {
-	BLOCK_SMALL_POOL = 1,  /* of the pool for small blocks */
+	BLOCK_SMALL_POOL = 1,	/* of the pool for small blocks */
 	BLOCK_PRIVATE_POOL = 2, /* of a pool of its own (CUDA graphs, user pools) */
-	BLOCK_EXPANDABLE = 4   /* of an expandable segment */
+	BLOCK_EXPANDABLE = 4	/* of an expandable segment */
 };
 
 struct record_block {
 	struct record_head head;
 	uint64_t ticks;
-	uint64_t site;            /* record_site.id, 0 unknown */
+	uint64_t site; /* record_site.id, 0 unknown */
 	uint64_t address;
-	uint64_t size_bytes;      /* as rounded by the allocator */
+	uint64_t size_bytes;	  /* as rounded by the allocator */
 	uint64_t requested_bytes; /* as asked for, 0 unknown */
 	uint64_t stream;
 	uint64_t allocated_bytes; /* the allocator's total after this event, 0 unknown */
 	uint64_t reserved_bytes;  /* likewise */
 	uint32_t device;
-	uint8_t op;               /* enum block_op */
-	uint8_t flags;            /* enum block_flag */
+	uint8_t op;    /* enum block_op */
+	uint8_t flags; /* enum block_flag */
 	uint16_t reserved0;
 };
 
 /* ---- what the GPU did ---- */
 
-/* Common part. begin_ns == end_ns == 0 never appears: such records are counted as LOSS_ZERO_TIME. */
+/* Common part. begin_ns == end_ns == 0 never appears: such records are counted as LOSS_ZERO_TIME.
+ */
 struct gpu_part {
 	struct record_head head;
 	uint64_t begin_ns; /* GPU clock */
@@ -349,7 +365,7 @@ struct gpu_part {
 	uint32_t correlation;
 	uint32_t device;
 	uint32_t context;
-	uint32_t stream; /* CUPTI's stream number, not the handle */
+	uint32_t stream;     /* CUPTI's stream number, not the handle */
 	uint64_t graph_node; /* 0: not from a graph */
 	uint32_t graph;
 	uint32_t reserved0;
@@ -370,7 +386,7 @@ struct record_gpu_kernel {
 struct record_gpu_copy {
 	struct gpu_part gpu;
 	uint64_t size_bytes;
-	uint8_t direction; /* enum copy_direction */
+	uint8_t direction;   /* enum copy_direction */
 	uint8_t source_kind; /* enum memory_kind */
 	uint8_t destination_kind;
 	uint8_t is_async;

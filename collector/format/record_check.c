@@ -20,7 +20,8 @@ static uint64_t record_variable_bytes(const void *record, uint16_t kind)
 	case RECORD_KIND_name:
 		return LOAD32(record, name, text_bytes);
 	case RECORD_KIND_info:
-		return (uint64_t)LOAD16(record, info, key_bytes) + LOAD32(record, info, value_bytes);
+		return (uint64_t)LOAD16(record, info, key_bytes) +
+		       LOAD32(record, info, value_bytes);
 	case RECORD_KIND_device:
 		return LOAD32(record, device, name_bytes);
 	case RECORD_KIND_thread:

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum record_verdict {
-	RECORD_GOOD,    /* a record of a known kind */
+	RECORD_GOOD,	/* a record of a known kind */
 	RECORD_FOREIGN, /* whole, but of a kind that this program does not know: skip by its size */
-	RECORD_BAD      /* not a record; what follows cannot be found */
+	RECORD_BAD	/* not a record; what follows cannot be found */
 };
 
 /* `bytes` are readable at `record`, which needs no alignment. Sets *size_bytes unless BAD. A fixed

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The column tables of every fixed-size kind. Column numbers are for ever: 1..15 are the common part
- * of calls, 1..15 that of GPU records, 32.. what a kind adds. Encodings are what usually is smallest
- * for the field; the writer takes another one where the data disagree, so a row here cannot make a
- * file wrong, only larger.
+ * The column tables of every fixed-size kind. Column numbers are for ever: 1..15 are the common
+ * part of calls, 1..15 that of GPU records, 32.. what a kind adds. Encodings are what usually is
+ * smallest for the field; the writer takes another one where the data disagree, so a row here
+ * cannot make a file wrong, only larger.
  */
 #include "record_schema.h"
 
@@ -40,7 +40,8 @@
 		COLUMN(type, 3, gpu.correlation, DELTA_PLANES),                                    \
 		COLUMN(type, 4, gpu.device, DICTIONARY), COLUMN(type, 5, gpu.context, DICTIONARY), \
 		COLUMN(type, 6, gpu.stream, DICTIONARY),                                           \
-		COLUMN(type, 7, gpu.graph_node, DELTA_PLANES), COLUMN(type, 8, gpu.graph, DICTIONARY)
+		COLUMN(type, 7, gpu.graph_node, DELTA_PLANES),                                     \
+		COLUMN(type, 8, gpu.graph, DICTIONARY)
 
 static const struct record_column columns_clock[] = {
 	COLUMN(struct record_clock, 1, ticks, DELTA_PLANES),

@@ -11,16 +11,16 @@
 
 struct record_column {
 	const char *name;
-	uint16_t id;      /* in files; > 0, unique in its kind, never reused */
-	uint16_t offset;  /* in the struct */
-	uint8_t width;    /* 1, 2, 4 or 8 bytes */
-	uint8_t encoding; /* enum column_encoding the writer tries; it falls back to PLAIN */
+	uint16_t id;	      /* in files; > 0, unique in its kind, never reused */
+	uint16_t offset;      /* in the struct */
+	uint8_t width;	      /* 1, 2, 4 or 8 bytes */
+	uint8_t encoding;     /* enum column_encoding the writer tries; it falls back to PLAIN */
 	uint16_t relative_to; /* OFFSET, GAP, DRIFT: id of the other column */
 };
 
 struct record_schema {
-	const char *name; /* of the kind, NULL for an unknown one */
-	uint16_t size_bytes; /* sizeof the struct (TEXT kinds: of the fixed part) */
+	const char *name;      /* of the kind, NULL for an unknown one */
+	uint16_t size_bytes;   /* sizeof the struct (TEXT kinds: of the fixed part) */
 	uint16_t column_count; /* 0 for TEXT kinds */
 	uint16_t time_offset;  /* of the u64 that orders the records; 0 none */
 	const struct record_column *columns;

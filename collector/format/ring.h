@@ -14,15 +14,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define RING_MAGIC 0x676e697265637467ull /* "gtcering" in little-endian bytes */
-#define RING_VERSION_MAJOR 1             /* layouts of different majors never meet */
-#define RING_VERSION_MINOR 0             /* a reader accepts any minor */
+#define RING_MAGIC	   0x676e697265637467ull /* "gtcering" in little-endian bytes */
+#define RING_VERSION_MAJOR 1			 /* layouts of different majors never meet */
+#define RING_VERSION_MINOR 0			 /* a reader accepts any minor */
 
 #define RING_CONTROL_BYTES (128u * 1024) /* whole pages on 4, 16 and 64 KiB systems */
-#define RING_SLOTS_OFFSET 4096u
-#define RING_SLOT_COUNT 1024u
-#define RING_HEADER_BYTES 4096u /* head, tail and drop counters, before a ring's data */
-#define RING_DROP_KINDS 64u     /* one counter per record kind */
+#define RING_SLOTS_OFFSET  4096u
+#define RING_SLOT_COUNT	   1024u
+#define RING_HEADER_BYTES  4096u /* head, tail and drop counters, before a ring's data */
+#define RING_DROP_KINDS	   64u	 /* one counter per record kind */
 
 /* Data bytes of one ring: a power of two between these. */
 #define RING_MIN_BYTES (32u * 1024)
@@ -30,15 +30,16 @@
 
 /* Where ring_control.clock_kind says that ticks come from. */
 enum ring_clock {
-	RING_CLOCK_TSC = 1,       /* x86 rdtsc, invariant */
-	RING_CLOCK_CNTVCT = 2,    /* aarch64 virtual counter */
+	RING_CLOCK_TSC = 1,	  /* x86 rdtsc, invariant */
+	RING_CLOCK_CNTVCT = 2,	  /* aarch64 virtual counter */
 	RING_CLOCK_MONOTONIC = 3, /* clock_gettime(CLOCK_MONOTONIC), ticks are nanoseconds */
 };
 
 /*
- * A collector attaches by compare-exchange NONE -> READY only. The shim that has waited in vain does
- * NONE -> FAILED by compare-exchange: a collector that comes later finds FAILED and exits at once,
- * and the thread inside the process (collector_options.fallback_reason set) stores READY over it.
+ * A collector attaches by compare-exchange NONE -> READY only. The shim that has waited in vain
+ * does NONE -> FAILED by compare-exchange: a collector that comes later finds FAILED and exits at
+ * once, and the thread inside the process (collector_options.fallback_reason set) stores READY over
+ * it.
  */
 enum ring_collector_state {
 	RING_COLLECTOR_NONE = 0,  /* nobody attached yet */
@@ -56,27 +57,30 @@ enum ring_slot_state {
 
 /*
  * One recording thread. A slot that becomes FREE keeps its offset and data_bytes, so that the next
- * thread reuses the memory. data_bytes == 0: no memory attached yet. A thread that moves to a larger
- * ring claims a second slot, with the same thread_id and claimed_ticks, and retires the first: the
- * pair (thread_id, claimed_ticks) identifies a thread. head, tail and dropped go on from where the
- * ring's previous owner left them: the collector keeps its own tail per slot and must not assume 0.
+ * thread reuses the memory. data_bytes == 0: no memory attached yet. A thread that moves to a
+ * larger ring claims a second slot, with the same thread_id and claimed_ticks, and retires the
+ * first: the pair (thread_id, claimed_ticks) identifies a thread. head, tail and dropped go on from
+ * where the ring's previous owner left them: the collector keeps its own tail per slot and must not
+ * assume 0.
  */
 struct ring_slot {
-	_Atomic uint32_t state;  /* enum ring_slot_state; release on LIVE and RETIRED and FREE */
-	uint32_t thread_id;      /* Linux tid in the job's own PID namespace */
-	uint64_t offset;         /* of the ring header in the memfd, page aligned */
-	uint32_t data_bytes;     /* power of two, RING_MIN_BYTES .. RING_MAX_BYTES */
-	uint32_t generation;     /* incremented at every claim */
-	uint64_t claimed_ticks;  /* when this thread took its first slot */
+	_Atomic uint32_t state; /* enum ring_slot_state; release on LIVE and RETIRED and FREE */
+	uint32_t thread_id;	/* Linux tid in the job's own PID namespace */
+	uint64_t offset;	/* of the ring header in the memfd, page aligned */
+	uint32_t data_bytes;	/* power of two, RING_MIN_BYTES .. RING_MAX_BYTES */
+	uint32_t generation;	/* incremented at every claim */
+	uint64_t claimed_ticks; /* when this thread took its first slot */
 	uint64_t reserved[4];
 };
 
 /* At ring_slot.offset. Positions count bytes since the ring's creation and never wrap in practice;
- * a byte's place is position & (data_bytes - 1). Data starts RING_HEADER_BYTES after this header. */
+ * a byte's place is position & (data_bytes - 1). Data starts RING_HEADER_BYTES after this header.
+ */
 struct ring_header {
 	_Alignas(64) _Atomic uint64_t head; /* producer: end of committed records (release) */
 	_Alignas(64) _Atomic uint64_t tail; /* collector: end of consumed records (release) */
-	_Alignas(64) _Atomic uint64_t dropped[RING_DROP_KINDS]; /* producer: records lost, by kind */
+	_Alignas(
+		64) _Atomic uint64_t dropped[RING_DROP_KINDS]; /* producer: records lost, by kind */
 };
 
 struct ring_control {
@@ -84,14 +88,14 @@ struct ring_control {
 	uint16_t version_major;
 	uint16_t version_minor;
 	uint32_t control_bytes; /* RING_CONTROL_BYTES */
-	uint32_t slot_count;    /* RING_SLOT_COUNT */
-	uint32_t clock_kind;    /* enum ring_clock */
-	uint32_t process_id;    /* as the job sees itself */
+	uint32_t slot_count;	/* RING_SLOT_COUNT */
+	uint32_t clock_kind;	/* enum ring_clock */
+	uint32_t process_id;	/* as the job sees itself */
 	uint32_t reserved0;
-	uint64_t clock_hz;      /* nominal ticks per second; CLOCK records are the truth */
+	uint64_t clock_hz; /* nominal ticks per second; CLOCK records are the truth */
 	uint64_t start_ticks;
 	uint64_t start_realtime_ns;
-	char shim_build[40];    /* build string of the shim, NUL terminated */
+	char shim_build[40]; /* build string of the shim, NUL terminated */
 
 	_Alignas(64) _Atomic uint32_t collector_state; /* enum ring_collector_state (release) */
 	int32_t collector_errno;
@@ -106,8 +110,8 @@ struct ring_control {
 
 	_Alignas(64) _Atomic uint32_t capture_enabled; /* 1 record, 0 leave one branch per call */
 	_Atomic uint32_t session_ended; /* shim: normal exit, drain, write the end, become DONE */
-	_Atomic uint64_t memory_bytes;  /* end of the last ring allocated in the memfd */
-	_Atomic uint64_t unrecorded;    /* calls of threads that got no ring (limits, no memory) */
+	_Atomic uint64_t memory_bytes;	/* end of the last ring allocated in the memfd */
+	_Atomic uint64_t unrecorded;	/* calls of threads that got no ring (limits, no memory) */
 };
 
 static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");

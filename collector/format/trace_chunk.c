@@ -28,7 +28,8 @@ void trace_head_store(uint8_t bytes[TRACE_HEAD_BYTES], const struct trace_head *
 
 bool trace_head_load(const uint8_t bytes[TRACE_HEAD_BYTES], struct trace_head *head)
 {
-	if (bytes_load32(bytes) != TRACE_FRAME_HEAD || bytes_load32(bytes + 4) != TRACE_HEAD_BYTES - 8)
+	if (bytes_load32(bytes) != TRACE_FRAME_HEAD ||
+	    bytes_load32(bytes + 4) != TRACE_HEAD_BYTES - 8)
 		return false;
 	if (memcmp(bytes + 8, TRACE_HEAD_MAGIC, 8) != 0)
 		return false;

@@ -13,11 +13,11 @@
  *
  * How the 50 ms tail works. Committed host records are appended as ROWS chunks with CHUNK_TAIL.
  * Later the same records are written as COLUMNS chunks whose covers_sequence says which tail chunks
- * they replace: first appended behind the tail, then copied over it, then the file is cut. Killed at
- * any point, the file holds every record in at least one valid chunk: the reader drops tail chunks
- * with sequence <= the largest covers_sequence seen in the file, drops chunks whose sequence number
- * it has already read, and where a header is not valid searches on, 8 bytes at a time, for the next one.
- * For that every chunk starts at a multiple of 8 and payloads are padded.
+ * they replace: first appended behind the tail, then copied over it, then the file is cut. Killed
+ * at any point, the file holds every record in at least one valid chunk: the reader drops tail
+ * chunks with sequence <= the largest covers_sequence seen in the file, drops chunks whose sequence
+ * number it has already read, and where a header is not valid searches on, 8 bytes at a time, for
+ * the next one. For that every chunk starts at a multiple of 8 and payloads are padded.
  */
 #ifndef GPUTRACE_FORMAT_TRACE_FILE_H
 #define GPUTRACE_FORMAT_TRACE_FILE_H
@@ -28,9 +28,9 @@
 #define TRACE_VERSION_MINOR 0 /* a reader skips what a newer minor added */
 
 /* zstd's skippable frame magics are 0x184D2A50 .. 5F; 8 bytes of frame header precede our bytes. */
-#define TRACE_FRAME_HEAD 0x184D2A50u    /* the file head */
-#define TRACE_FRAME_CHUNK 0x184D2A51u   /* a chunk header */
-#define TRACE_FRAME_STORED 0x184D2A52u  /* an uncompressed payload */
+#define TRACE_FRAME_HEAD    0x184D2A50u /* the file head */
+#define TRACE_FRAME_CHUNK   0x184D2A51u /* a chunk header */
+#define TRACE_FRAME_STORED  0x184D2A52u /* an uncompressed payload */
 #define TRACE_FRAME_PADDING 0x184D2A53u /* fills up to a multiple of 8 (at least 8 bytes) */
 
 #define TRACE_HEAD_MAGIC "gputrace" /* 8 bytes at offset 8 of the file */
@@ -48,15 +48,15 @@
 
 enum chunk_type {
 	CHUNK_SEGMENT = 1, /* starts a segment: dictionaries start anew; no payload */
-	CHUNK_ROWS = 2,    /* records as in record.h, back to back, of one thread */
+	CHUNK_ROWS = 2,	   /* records as in record.h, back to back, of one thread */
 	CHUNK_COLUMNS = 3, /* records of one fixed-size kind, column by column */
-	CHUNK_END = 4,     /* normal end: payload is empty; header says how the session ended */
-	CHUNK_INDEX = 5    /* one entry per chunk that counts: u64 file offset, its 88-byte header */
+	CHUNK_END = 4,	   /* normal end: payload is empty; header says how the session ended */
+	CHUNK_INDEX = 5 /* one entry per chunk that counts: u64 file offset, its 88-byte header */
 };
 
 enum chunk_flag {
-	CHUNK_STORED = 1,    /* payload is not compressed */
-	CHUNK_TAIL = 2       /* ROWS of the 50 ms tail, to be replaced by columns */
+	CHUNK_STORED = 1, /* payload is not compressed */
+	CHUNK_TAIL = 2	  /* ROWS of the 50 ms tail, to be replaced by columns */
 };
 
 /* In the END chunk's `kind`. */
@@ -86,40 +86,51 @@ enum session_end {
  * than that of a tail chunk that nobody covers belongs to a group that was cut short: its records
  * are in the tail too, and the reader takes the tail's.
  */
-#define CHUNK_MAGIC 0x4b434754u /* "TGCK" */
+#define CHUNK_MAGIC	   0x4b434754u /* "TGCK" */
 #define CHUNK_HEADER_BYTES 88
-#define CHUNK_MAX_PAYLOAD (64u * 1024 * 1024) /* decoded; larger is refused as damage */
-#define CHUNK_MAX_ROWS 65536u
+#define CHUNK_MAX_PAYLOAD  (64u * 1024 * 1024) /* decoded; larger is refused as damage */
+#define CHUNK_MAX_ROWS	   65536u
 
-/* COLUMNS payload: u16 column count, u16 reserved, u32 reserved, then a directory of 16-byte entries
+/*
+ * COLUMNS payload: u16 column count, u16 reserved, u32 reserved, then a directory of entries:
+ *
  *   u16 column id (record_schema.h; 0 is the thread column), u8 width in bytes, u8 encoding,
  *   u32 encoded bytes, u64 base value
- * then the encoded columns in directory order. A column that is not there reads as zeros; an unknown
- * encoding makes its column absent.
+ *
+ * then the encoded columns in directory order. A column that is not there reads as zeros; an
+ * unknown encoding makes its column absent.
  *
  * Most encodings store differences, as zigzag numbers that wrap in 64 bits, in one of two forms:
+ *
  *   VARINT  LEB128, row after row
  *   PLANES  u8 n (0 .. 8), then n planes: the lowest byte of every row, the next byte, ...
- * "Other" is the column of the same chunk whose id is the base value.
+ *
+ * "Other" is the column of the same chunk whose id is the base value; one that is an OFFSET or
+ * DRIFT itself is none.
  */
 enum column_encoding {
-	COLUMN_PLAIN = 1,         /* width bytes per row */
-	COLUMN_CONSTANT = 2,      /* every row has the base value; no bytes */
-	COLUMN_DELTA_VARINT = 3,  /* difference to the row before; row 0: to base */
-	COLUMN_DICTIONARY = 4,    /* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
-	COLUMN_OFFSET_VARINT = 5, /* difference to the other column in the same row, e.g. end_ticks
-				   * against begin_ticks; the other one is never an OFFSET or DRIFT */
+	/* width bytes per row */
+	COLUMN_PLAIN = 1,
+	/* every row has the base value; no bytes */
+	COLUMN_CONSTANT = 2,
+	/* difference to the row before; row 0: to base */
+	COLUMN_DELTA_VARINT = 3,
+	/* u32 n, n values of width bytes, then u8 (n <= 256) or u16 per row */
+	COLUMN_DICTIONARY = 4,
+	/* difference to the other column in the same row, e.g. end_ticks against begin_ticks */
+	COLUMN_OFFSET_VARINT = 5,
 	COLUMN_DELTA_PLANES = 6,
 	COLUMN_OFFSET_PLANES = 7,
-	COLUMN_GAP_PLANES = 8,    /* difference to the other column in the row before, e.g.
-				   * begin_ticks against the previous end_ticks; the other column is
-				   * an OFFSET against this one. Row 0: difference to the u64 that
-				   * stands before the planes */
-	COLUMN_DRIFT_PLANES = 9   /* like OFFSET, but the change of the difference since the row
-				   * before (row 0: since 0), e.g. correlation against call_id */
+	/* difference to the other column in the row before, e.g. begin_ticks against the previous
+	 * end_ticks; the other column is an OFFSET against this one. Row 0: difference to the u64
+	 * that stands before the planes */
+	COLUMN_GAP_PLANES = 8,
+	/* like OFFSET, but the change of the difference since the row before (row 0: since 0), e.g.
+	 * correlation against call_id */
+	COLUMN_DRIFT_PLANES = 9
 };
 
-#define SEGMENT_MAX_BYTES (64u * 1024 * 1024)
+#define SEGMENT_MAX_BYTES   (64u * 1024 * 1024)
 #define SEGMENT_MAX_SECONDS 60
 
 #endif

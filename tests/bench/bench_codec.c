@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_codec [EVENTS]: bytes per event and million events per second and core, written by the trace
- * writer and read by the trace reader, against raw records through zstd -1 in the same run. The
- * events are those of a training job: four templates of 1200 operations, 80 % launches, lognormal
- * gaps and durations (sigma 0.25), 1 % outliers, 2 % deviating arguments, 10 % skipped correlation
- * ids, 8.8 us apart, one tick per ns.
+ * bench_codec [EVENTS]: bytes per event and million events per second and core, written by the
+ * trace writer and read by the trace reader, against raw records through zstd -1 in the same run.
+ * The events are those of a training job: four templates of 1200 operations, 80 % launches,
+ * lognormal gaps and durations (sigma 0.25), 1 % outliers, 2 % deviating arguments, 10 % skipped
+ * correlation ids, 8.8 us apart, one tick per ns.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -22,10 +22,10 @@
 #include "trace_reader.h"
 #include "trace_writer.h"
 
-#define TEMPLATES 4
-#define OPS 1200
+#define TEMPLATES  4
+#define OPS	   1200
 #define RING_BATCH (64u * 1024)
-#define ROUNDS 3
+#define ROUNDS	   3
 
 struct op {
 	uint16_t kind;
@@ -53,7 +53,8 @@ static double random_unit(void)
 
 static double random_lognormal(double sigma)
 {
-	return exp(sigma * sqrt(-2.0 * log(random_unit())) * cos(6.283185307179586 * random_unit()));
+	return exp(sigma * sqrt(-2.0 * log(random_unit())) *
+		   cos(6.283185307179586 * random_unit()));
 }
 
 static uint64_t pointer(uint64_t which)
@@ -63,8 +64,8 @@ static uint64_t pointer(uint64_t which)
 
 static void make_ops(void)
 {
-	static const uint16_t others[] = { RECORD_KIND_copy, RECORD_KIND_set, RECORD_KIND_memory,
-					   RECORD_KIND_memory, RECORD_KIND_call, RECORD_KIND_sync };
+	static const uint16_t others[] = {RECORD_KIND_copy,   RECORD_KIND_set,	RECORD_KIND_memory,
+					  RECORD_KIND_memory, RECORD_KIND_call, RECORD_KIND_sync};
 
 	for (int t = 0; t < TEMPLATES; t++) {
 		for (int i = 0; i < OPS; i++) {
@@ -74,8 +75,8 @@ static void make_ops(void)
 			op->kind = random_unit() < 0.8 ? RECORD_KIND_launch : others[which];
 			op->api = op->kind == RECORD_KIND_launch ? 1 : (uint16_t)(2 + which);
 			op->site = (random_next() % 900 + 1) * 0x9e3779b97f4a7c15ull;
-			op->object = op->kind == RECORD_KIND_launch ? 0x1000 + random_next() % 60 :
-								      pointer(random_next());
+			op->object = op->kind == RECORD_KIND_launch ? 0x1000 + random_next() % 60
+								    : pointer(random_next());
 			op->object2 = pointer(random_next());
 			op->size_bytes = 4096ull << random_next() % 12;
 			op->grid = (uint32_t)(1 + random_next() % 40) * 27;
@@ -94,49 +95,57 @@ static size_t make_record(void *to, const struct op *op, const struct call_part 
 
 	switch (op->kind) {
 	case RECORD_KIND_launch: {
-		struct record_launch r = { .call = *call, .kernel = op->object, .stream = stream,
-					   .grid = { deviates ? (uint32_t)(random_next() % 999) :
-								op->grid, 1, 1 },
-					   .block = { op->block, 1, 1 } };
+		struct record_launch r = {
+			.call = *call,
+			.kernel = op->object,
+			.stream = stream,
+			.grid = {deviates ? (uint32_t)(random_next() % 999) : op->grid, 1, 1},
+			.block = {op->block, 1, 1}};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
 	}
 	case RECORD_KIND_copy: {
-		struct record_copy r = { .call = *call, .destination = object,
-					 .source = op->object2, .size_bytes = op->size_bytes,
-					 .stream = stream, .direction = COPY_H2D,
-					 .source_kind = MEMORY_PINNED,
-					 .destination_kind = MEMORY_DEVICE,
-					 .peer_device = DEVICE_UNKNOWN };
+		struct record_copy r = {.call = *call,
+					.destination = object,
+					.source = op->object2,
+					.size_bytes = op->size_bytes,
+					.stream = stream,
+					.direction = COPY_H2D,
+					.source_kind = MEMORY_PINNED,
+					.destination_kind = MEMORY_DEVICE,
+					.peer_device = DEVICE_UNKNOWN};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
 	}
 	case RECORD_KIND_set: {
-		struct record_set r = { .call = *call, .destination = object,
-					.size_bytes = op->size_bytes, .stream = stream };
+		struct record_set r = {.call = *call,
+				       .destination = object,
+				       .size_bytes = op->size_bytes,
+				       .stream = stream};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
 	}
 	case RECORD_KIND_memory: {
-		struct record_memory r = { .call = *call, .address = object,
-					   .size_bytes = op->size_bytes,
-					   .op = op->api == 4 ? MEMORY_ALLOC : MEMORY_FREE,
-					   .memory_kind = MEMORY_DEVICE };
+		struct record_memory r = {.call = *call,
+					  .address = object,
+					  .size_bytes = op->size_bytes,
+					  .op = op->api == 4 ? MEMORY_ALLOC : MEMORY_FREE,
+					  .memory_kind = MEMORY_DEVICE};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
 	}
 	case RECORD_KIND_sync: {
-		struct record_sync r = { .call = *call, .object = stream, .scope = SYNC_STREAM };
+		struct record_sync r = {.call = *call, .object = stream, .scope = SYNC_STREAM};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
 	}
 	default: {
-		struct record_call r = { .call = *call, .object = object };
+		struct record_call r = {.call = *call, .object = object};
 		size = sizeof(r);
 		memcpy(to, &r, size);
 		break;
@@ -150,7 +159,7 @@ static size_t make_record(void *to, const struct op *op, const struct call_part 
 static uint8_t *make_events(uint32_t count, size_t *bytes)
 {
 	uint8_t *events = malloc((size_t)count * 104);
-	struct call_part call = { .flags = CALL_ASYNC };
+	struct call_part call = {.flags = CALL_ASYNC};
 	double now = 1e12;
 	int template = 0;
 	size_t used = 0;
@@ -194,9 +203,9 @@ static int die(const struct error *err)
 
 static double write_trace(const char *path, const uint8_t *events, size_t bytes)
 {
-	const struct trace_writer_options options = { .compression_level = 1 };
+	const struct trace_writer_options options = {.compression_level = 1};
 	struct trace_writer *writer;
-	struct error err = { 0 };
+	struct error err = {0};
 	double begin;
 
 	unlink(path);
@@ -223,7 +232,7 @@ static int count_rows(void *context, const struct trace_batch *batch)
 
 static double read_trace(const char *path, uint32_t expected)
 {
-	struct error err = { 0 };
+	struct error err = {0};
 	struct trace *trace;
 	uint64_t rows = 0;
 	double begin = seconds();
@@ -275,8 +284,8 @@ int main(int argc, char **argv)
 		return 1;
 	unlink(path);
 	free(events);
-	printf("%u events of %.1f bytes in the ring, best of %d rounds, CPU time of one core\n", count,
-	       (double)bytes / count, ROUNDS);
+	printf("%u events of %.1f bytes in the ring, best of %d rounds, CPU time of one core\n",
+	       count, (double)bytes / count, ROUNDS);
 	printf("trace file       %6.2f bytes/event  encode %6.1f M ev/s  decode %6.1f M ev/s\n",
 	       (double)status.st_size / count, count / write_s * 1e-6, count / read_s * 1e-6);
 	printf("raw + zstd -1    %6.2f bytes/event  encode %6.1f M ev/s\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_collector COLLECTOR [SECONDS]: one producer writes launch records at a fixed rate into a ring
- * of 4 MiB; prints records lost and CPU time of the collector program for several rates.
+ * bench_collector COLLECTOR [SECONDS]: one producer writes launch records at a fixed rate into a
+ * ring of 4 MiB; prints records lost and CPU time of the collector program for several rates.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "session_fixture.h"
 
 #define RING_BYTES (4u << 20)
-#define BURST 100u /* records between two looks at the clock */
+#define BURST	   100u /* records between two looks at the clock */
 
 static double now_s(void)
 {
@@ -30,8 +30,10 @@ static double now_s(void)
 static uint64_t produce(struct session_ring *ring, double rate, double seconds, uint64_t *lost)
 {
 	struct record_launch launch = {
-		.call = { .head = { .kind = RECORD_KIND_launch, .size_bytes = sizeof(launch) } },
-		.stream = 0x5500, .grid = { 108, 1, 1 }, .block = { 256, 1, 1 },
+		.call = {.head = {.kind = RECORD_KIND_launch, .size_bytes = sizeof(launch)}},
+		.stream = 0x5500,
+		.grid = {108, 1, 1},
+		.block = {256, 1, 1},
 	};
 	double begin = now_s();
 	uint64_t count = 0;
@@ -81,7 +83,8 @@ static void run(const char *program, double rate, double seconds)
 	wait4(collector, NULL, 0, &usage);
 	cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6 +
 		(double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
-	printf("%6.2f M records/s: %8llu of %9llu lost, collector %5.1f %% of a core, %5.0f ns/record\n",
+	printf("%6.2f M records/s: %8llu of %9llu lost, collector %5.1f %% of a core, %5.0f "
+	       "ns/record\n",
 	       rate * 1e-6, (unsigned long long)lost, (unsigned long long)count,
 	       100 * cpu_s / seconds, cpu_s / (double)count * 1e9);
 	session_remove_dir(dir);
@@ -90,7 +93,7 @@ static void run(const char *program, double rate, double seconds)
 
 int main(int argc, char **argv)
 {
-	static const double rates[] = { 0.1e6, 0.5e6, 1e6, 2e6, 4e6 };
+	static const double rates[] = {0.1e6, 0.5e6, 1e6, 2e6, 4e6};
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
 
 	if (argc < 2) {

@@ -87,7 +87,7 @@ static void append_chunk(const char *name, const struct chunk_header *header, co
 {
 	struct chunk_builder *builder = chunk_builder_new(1);
 	struct chunk_header made = *header;
-	struct byte_buffer out = { 0 };
+	struct byte_buffer out = {0};
 
 	if (!builder || byte_buffer_append(&out, good, find_chunk(CHUNK_INDEX, 0)) < 0 ||
 	    chunk_build(builder, &made, payload, bytes, NULL, &out) < 0)
@@ -102,8 +102,8 @@ static void make_headers(void)
 	size_t columns = find_chunk(CHUNK_COLUMNS, 1);
 
 	write_file("empty", "", 0);
-	write_file("text", "this is a log file, not a trace, and longer than the head of a trace is\n",
-		   72);
+	write_file("text",
+		   "this is a log file, not a trace, and longer than the head of a trace is\n", 72);
 	write_file("short_head", good, 30);
 	write_file("head_only", good, TRACE_HEAD_BYTES);
 	change("damaged_head", 40, 0x10);
@@ -120,8 +120,8 @@ static void make_headers(void)
 static void make_chunks(void)
 {
 	static uint8_t zeros[32u << 20], entry[CHUNK_INDEX_ENTRY_BYTES];
-	struct chunk_header header = { .sequence = 100000, .segment = 1 };
-	uint8_t columns[8 + 16 + 4] = { 0 };
+	struct chunk_header header = {.sequence = 100000, .segment = 1};
+	uint8_t columns[8 + 16 + 4] = {0};
 
 	header.type = CHUNK_ROWS;
 	header.row_count = 1;

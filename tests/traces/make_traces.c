@@ -18,9 +18,9 @@ static const struct {
 	const char *word;
 	uint32_t flaw;
 } flaw_words[] = {
-	{ "pageable", TRAINING_PAGEABLE_COPY }, { "unpadded", TRAINING_UNPADDED_GEMM },
-	{ "sync", TRAINING_SYNC_IN_LOOP }, { "marks", TRAINING_STEP_MARKS },
-	{ "no-gpu", TRAINING_NO_GPU_TIMES }, { "cured", 0 },
+	{"pageable", TRAINING_PAGEABLE_COPY}, {"unpadded", TRAINING_UNPADDED_GEMM},
+	{"sync", TRAINING_SYNC_IN_LOOP},      {"marks", TRAINING_STEP_MARKS},
+	{"no-gpu", TRAINING_NO_GPU_TIMES},    {"cured", 0},
 };
 
 static int fail(const struct error *err)
@@ -33,12 +33,13 @@ int main(int argc, char **argv)
 {
 	struct trace_writer_options options;
 	struct trace_writer *writer;
-	struct error err = { 0 };
+	struct error err = {0};
 	uint32_t flaws = 0;
 	int cut = 0;
 
 	if (argc < 3) {
-		fputs("usage: make_traces FILE STEPS [pageable|unpadded|sync|marks|no-gpu|cut]...\n",
+		fputs("usage: make_traces FILE STEPS "
+		      "[pageable|unpadded|sync|marks|no-gpu|cut]...\n",
 		      stderr);
 		return 2;
 	}

@@ -11,12 +11,12 @@
 #include "trace_writer.h"
 
 enum training_flaw {
-	TRAINING_PAGEABLE_COPY = 1,   /* the batch is copied from pageable memory */
-	TRAINING_UNPADDED_GEMM = 2,   /* vocabulary 50257 instead of 50304 */
-	TRAINING_SYNC_IN_LOOP = 4,    /* loss.item() and a device synchronisation every step */
-	TRAINING_STEP_MARKS = 8,      /* NVTX ranges "step N" */
-	TRAINING_NO_GPU_TIMES = 16,   /* as without CUPTI */
-	TRAINING_FLAWS = 7            /* all that cost time */
+	TRAINING_PAGEABLE_COPY = 1, /* the batch is copied from pageable memory */
+	TRAINING_UNPADDED_GEMM = 2, /* vocabulary 50257 instead of 50304 */
+	TRAINING_SYNC_IN_LOOP = 4,  /* loss.item() and a device synchronisation every step */
+	TRAINING_STEP_MARKS = 8,    /* NVTX ranges "step N" */
+	TRAINING_NO_GPU_TIMES = 16, /* as without CUPTI */
+	TRAINING_FLAWS = 7	    /* all that cost time */
 };
 
 /* 0 or the writer's error. Leaves the file open, so that the caller ends it as it wants. */

@@ -19,7 +19,7 @@ void chunk_loader_fini(struct chunk_loader *loader)
 	free(loader->plain);
 	free(loader->rows);
 	free(loader->threads);
-	*loader = (struct chunk_loader){ 0 };
+	*loader = (struct chunk_loader){0};
 }
 
 /* The old contents are not kept. */
@@ -101,8 +101,11 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 	if (rc < 0)
 		return rc;
 	*batch = (struct trace_batch){
-		.kind = chunk->header.kind, .row_bytes = schema->size_bytes, .count = count,
-		.rows = loader->rows, .thread = loader->threads,
+		.kind = chunk->header.kind,
+		.row_bytes = schema->size_bytes,
+		.count = count,
+		.rows = loader->rows,
+		.thread = loader->threads,
 	};
 	return 0;
 }
@@ -154,8 +157,11 @@ int chunk_rows_of_kind(struct chunk_loader *loader, const uint8_t *payload, size
 		loader->threads[count++] = thread;
 	}
 	*batch = (struct trace_batch){
-		.kind = kind, .row_bytes = schema->size_bytes, .count = count,
-		.rows = loader->rows, .thread = loader->threads,
+		.kind = kind,
+		.row_bytes = schema->size_bytes,
+		.count = count,
+		.rows = loader->rows,
+		.thread = loader->threads,
 	};
 	return 0;
 }

@@ -30,8 +30,8 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 int chunk_rows_of_kind(struct chunk_loader *loader, const uint8_t *payload, size_t bytes,
 		       uint16_t kind, uint32_t thread, struct trace_batch *batch);
 
-/* Steps through a ROWS payload: the record at *offset, which moves on. NULL at the end, or where the
- * rest is no record (*offset then is not `bytes`). Records of unknown kinds are passed over. */
+/* Steps through a ROWS payload: the record at *offset, which moves on. NULL at the end, or where
+ * the rest is no record (*offset then is not `bytes`). Records of unknown kinds are passed over. */
 const uint8_t *chunk_next_record(const uint8_t *payload, size_t bytes, size_t *offset,
 				 uint16_t *kind, uint16_t *size_bytes);
 

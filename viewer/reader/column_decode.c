@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every column has a cursor; the rows are made a block at a time, all columns of a block before the
- * next, so that the block stays in the CPU's cache while its fields are filled in one after another.
+ * next, so that the block stays in the CPU's cache while its fields are filled in one after
+ * another.
  */
 #include "column_decode.h"
 
@@ -14,9 +15,9 @@
 #include "record_schema.h"
 #include "trace_file.h"
 
-#define BLOCK_ROWS 256u
-#define MAX_COLUMNS 64u /* more than any kind has; the rest of a directory is unknown columns */
-#define DIRECTORY_HEAD_BYTES 8u
+#define BLOCK_ROWS	      256u
+#define MAX_COLUMNS	      64u /* more than any kind has; the rest of a directory is unknown columns */
+#define DIRECTORY_HEAD_BYTES  8u
 #define DIRECTORY_ENTRY_BYTES 16u
 
 struct cursor {
@@ -25,11 +26,11 @@ struct cursor {
 	uint8_t encoding;
 	uint8_t target_width; /* in the struct; 0: the thread column */
 	uint16_t target_offset;
-	bool is_paired; /* an OFFSET that is decoded together with its GAP */
+	bool is_paired;	      /* an OFFSET that is decoded together with its GAP */
 	struct cursor *other; /* of a relative encoding; NULL reads as zeros */
 	const uint8_t *at, *end;
 	uint64_t base_id; /* the base value, where it names the other column */
-	uint64_t value;   /* base, then what the next row builds on */
+	uint64_t value;	  /* base, then what the next row builds on */
 	const uint8_t *dictionary;
 	uint32_t dictionary_count;
 	unsigned int plane_count;
@@ -92,8 +93,7 @@ static bool next_planes(struct cursor *cursor, uint32_t count)
 		return false;
 	memset(cursor->block, 0, count * sizeof(cursor->block[0]));
 	for (unsigned int plane = 0; plane < cursor->plane_count; plane++) {
-		const uint8_t *from =
-			cursor->at + (size_t)plane * cursor->row_count + cursor->row;
+		const uint8_t *from = cursor->at + (size_t)plane * cursor->row_count + cursor->row;
 
 		for (uint32_t i = 0; i < count; i++)
 			cursor->block[i] |= (uint64_t)from[i] << 8 * plane;
@@ -105,8 +105,8 @@ static bool next_planes(struct cursor *cursor, uint32_t count)
 /* The block as differences. */
 static bool next_numbers(struct cursor *cursor, uint32_t count)
 {
-	bool is_varint = cursor->encoding == COLUMN_DELTA_VARINT ||
-			 cursor->encoding == COLUMN_OFFSET_VARINT;
+	bool is_varint =
+		cursor->encoding == COLUMN_DELTA_VARINT || cursor->encoding == COLUMN_OFFSET_VARINT;
 
 	if (!(is_varint ? next_varints(cursor, count) : next_planes(cursor, count)))
 		return false;
@@ -174,8 +174,8 @@ static bool next_indices(struct cursor *cursor, uint32_t count)
 
 		if (index >= cursor->dictionary_count)
 			return false;
-		cursor->block[i] = bytes_load(cursor->dictionary + index * cursor->width,
-					      cursor->width);
+		cursor->block[i] =
+			bytes_load(cursor->dictionary + index * cursor->width, cursor->width);
 	}
 	return true;
 }
@@ -351,8 +351,8 @@ static void order_cursors(struct cursor *cursors, int count, struct cursor **ord
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; i < count; i++) {
 			struct cursor *cursor = &cursors[i];
-			bool needs_tie = is_relative(cursor) ||
-					 cursor->encoding == COLUMN_GAP_PLANES;
+			bool needs_tie =
+				is_relative(cursor) || cursor->encoding == COLUMN_GAP_PLANES;
 
 			if (is_relative(cursor) == (pass == 1) &&
 			    (!needs_tie || tie_cursor(cursor, cursors, count)))
@@ -391,7 +391,7 @@ static void scatter(const struct cursor *cursor, uint8_t *rows, size_t stride, u
 
 static void clear_rows(uint16_t kind, uint8_t *rows, size_t stride, uint32_t count)
 {
-	struct record_head head = { .kind = kind, .size_bytes = (uint16_t)stride };
+	struct record_head head = {.kind = kind, .size_bytes = (uint16_t)stride};
 
 	memset(rows, 0, stride * count);
 	for (uint32_t i = 0; i < count; i++)

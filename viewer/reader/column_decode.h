@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * rows: count structs of the kind, threads: count numbers; both are overwritten. 0, or -EBADMSG when
- * the payload contradicts itself (rows and threads then hold anything).
+ * rows: count structs of the kind, threads: count numbers; both are overwritten. 0, or -EBADMSG
+ * when the payload contradicts itself (rows and threads then hold anything).
  */
 int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t count, void *rows,
 		  uint32_t *threads);

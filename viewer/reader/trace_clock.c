@@ -42,7 +42,7 @@ static void line_append(struct clock_line *line, uint64_t from, int64_t to_ns)
 
 	if (last && (from <= last->from || to_ns <= last->to_ns))
 		return;
-	line->points[line->count++] = (struct clock_point){ .from = from, .to_ns = to_ns };
+	line->points[line->count++] = (struct clock_point){.from = from, .to_ns = to_ns};
 }
 
 static int64_t clamp_ns(double value)
@@ -87,8 +87,8 @@ int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
 			(double)(points[left + 1].from - points[left].from);
 	}
 	/* The difference is small, so a double holds it exactly. */
-	distance = from >= points[low].from ? (double)(from - points[low].from) :
-					      -(double)(points[low].from - from);
+	distance = from >= points[low].from ? (double)(from - points[low].from)
+					    : -(double)(points[low].from - from);
 	return add_clamped(points[low].to_ns, clamp_ns(distance * slope));
 }
 
@@ -105,10 +105,11 @@ static void settle_host(struct trace_clock *clock, double ticks_per_second)
 		if (record->monotonic_ns == 0)
 			continue;
 		if (start_monotonic_ns == 0)
-			start_monotonic_ns = record->realtime_ns && clock->start_realtime_ns ?
-				record->monotonic_ns -
-					(record->realtime_ns - clock->start_realtime_ns) :
-				record->monotonic_ns;
+			start_monotonic_ns =
+				record->realtime_ns && clock->start_realtime_ns
+					? record->monotonic_ns -
+						  (record->realtime_ns - clock->start_realtime_ns)
+					: record->monotonic_ns;
 		line_append(&clock->host, record->ticks,
 			    (int64_t)(record->monotonic_ns - start_monotonic_ns));
 	}
@@ -176,5 +177,5 @@ void trace_clock_fini(struct trace_clock *clock)
 	free(clock->records);
 	free(clock->host.points);
 	free(clock->gpu.points);
-	*clock = (struct trace_clock){ 0 };
+	*clock = (struct trace_clock){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From ticks and GPU nanoseconds to nanoseconds since the session's start: straight lines between the
- * clock records, continued beyond the first and the last.
+ * From ticks and GPU nanoseconds to nanoseconds since the session's start: straight lines between
+ * the clock records, continued beyond the first and the last.
  */
 #ifndef GPUTRACE_TRACE_CLOCK_H
 #define GPUTRACE_TRACE_CLOCK_H

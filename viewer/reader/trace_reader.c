@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's front: opens a file, loads everything that names and describes, judges its health and
- * streams the rest. One chunk is decoded at a time; only names, clocks and chunk headers stay in
- * memory.
+ * The reader's front: opens a file, loads everything that names and describes, judges its health
+ * and streams the rest. One chunk is decoded at a time; only names, clocks and chunk headers stay
+ * in memory.
  */
 #include "trace_reader.h"
 
@@ -22,9 +22,9 @@
 #include "trace_texts.h"
 #include "trace_walk.h"
 
-#define LOCK_WAIT_MS 10000
-#define LOCK_POLL_MS 10
-#define CHUNK_SKIPPED 0 /* in place of a chunk_type: damaged and counted */
+#define LOCK_WAIT_MS   10000
+#define LOCK_POLL_MS   10
+#define CHUNK_SKIPPED  0 /* in place of a chunk_type: damaged and counted */
 #define KIND_BIT(kind) (1ull << (kind))
 
 struct trace {
@@ -45,7 +45,7 @@ struct trace {
  * the file is read as it is: the job goes on. */
 static void wait_for_writer(int fd)
 {
-	const struct timespec pause = { .tv_nsec = LOCK_POLL_MS * 1000000L };
+	const struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
 
 	for (int waited_ms = 0; waited_ms < LOCK_WAIT_MS; waited_ms += LOCK_POLL_MS) {
 		if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
@@ -90,15 +90,14 @@ static int read_head(struct trace *trace, struct error *err)
 				 "not a gputrace trace: it has %llu bytes, a trace at least %d",
 				 (unsigned long long)trace->file.bytes, TRACE_HEAD_BYTES);
 	if (memcmp(bytes + 8, TRACE_HEAD_MAGIC, 8) != 0)
-		return error_set(err, -EINVAL,
-				 "not a gputrace trace: it does not begin as one");
+		return error_set(err, -EINVAL, "not a gputrace trace: it does not begin as one");
 	if (!trace_head_load(bytes, &trace->head))
 		return error_set(err, -EINVAL, "the head of the trace is damaged");
 	if (trace->head.version_major > TRACE_VERSION_MAJOR)
-		return error_set(err, -EINVAL,
-				 "the trace has format version %u.%u; this program reads up to %d.x",
-				 trace->head.version_major, trace->head.version_minor,
-				 TRACE_VERSION_MAJOR);
+		return error_set(
+			err, -EINVAL,
+			"the trace has format version %u.%u; this program reads up to %d.x",
+			trace->head.version_major, trace->head.version_minor, TRACE_VERSION_MAJOR);
 	return 0;
 }
 
@@ -187,7 +186,8 @@ static int load_descriptions(struct trace *trace)
 			rc = load_rows(trace, i);
 		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
 			rc = load_columns(trace, i);
-		/* Behind it a group was cut short: its clocks may be there without its GPU records. */
+		/* Behind it a group was cut short: its clocks may be there without its GPU records.
+		 */
 		if (trace->chunks.list[i].header.sequence > trace->chunks.settled_sequence)
 			trace->clock.last_gpu_ns = gpu_ns;
 		if (rc == -ENOMEM)
@@ -225,8 +225,8 @@ static uint64_t last_time(const struct trace *trace, int gpu)
 	for (size_t i = 0; i < trace->chunks.count; i++) {
 		const struct chunk_header *header = &trace->chunks.list[i].header;
 
-		if (header->type == CHUNK_COLUMNS && (header->kind >= RECORD_KIND_gpu_kernel) == gpu &&
-		    header->last_time > last)
+		if (header->type == CHUNK_COLUMNS &&
+		    (header->kind >= RECORD_KIND_gpu_kernel) == gpu && header->last_time > last)
 			last = header->last_time;
 	}
 	return last;
@@ -413,8 +413,8 @@ static int read_rows(struct trace *trace, size_t index, struct consumer *consume
 
 		if (!(kinds & KIND_BIT(kind)))
 			continue;
-		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind,
-					chunk->header.thread, &batch);
+		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind, chunk->header.thread,
+					&batch);
 		if (rc == 0 && batch.count > 0 && consumer->answer == 0)
 			consumer->answer = consumer->fn(consumer->context, &batch);
 	}
@@ -441,7 +441,7 @@ int trace_read(struct trace *trace, uint64_t kind_mask,
 	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
 	       struct error *err)
 {
-	struct consumer consumer = { .kind_mask = kind_mask, .fn = fn, .context = context };
+	struct consumer consumer = {.kind_mask = kind_mask, .fn = fn, .context = context};
 
 	for (size_t i = 0; i < trace->chunks.count && consumer.answer == 0; i++) {
 		struct chunk_header *header = &trace->chunks.list[i].header;

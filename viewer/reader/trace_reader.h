@@ -23,13 +23,13 @@ struct trace;
 
 /* How the file ended and what is wrong with it. */
 struct trace_health {
-	uint16_t session_end;        /* enum session_end, 0: no end chunk (cut short) */
+	uint16_t session_end; /* enum session_end, 0: no end chunk (cut short) */
 	uint64_t file_bytes;
-	uint64_t damaged_bytes;      /* skipped because no valid chunk was there */
-	uint32_t damaged_chunks;     /* header valid, payload not */
+	uint64_t damaged_bytes;	 /* skipped because no valid chunk was there */
+	uint32_t damaged_chunks; /* header valid, payload not */
 	uint64_t chunks, rows;
-	int64_t host_complete_ns;    /* host records are complete up to this time */
-	int64_t gpu_complete_ns;     /* GPU records are; -1: there are none */
+	int64_t host_complete_ns;	  /* host records are complete up to this time */
+	int64_t gpu_complete_ns;	  /* GPU records are; -1: there are none */
 	uint64_t lost[RECORD_KIND_LIMIT]; /* counted losses by kind, [0] kind unknown */
 	uint64_t lost_total;
 };
@@ -71,10 +71,10 @@ uint64_t trace_start_realtime_ns(const struct trace *trace);
 /* Records of one fixed-size kind, as an array of struct record_<kind>. */
 struct trace_batch {
 	uint16_t kind;
-	uint16_t row_bytes;      /* sizeof the struct in this program */
+	uint16_t row_bytes; /* sizeof the struct in this program */
 	uint32_t count;
 	const void *rows;
-	const uint32_t *thread;  /* thread number of each row */
+	const uint32_t *thread; /* thread number of each row */
 };
 
 /*

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES (256u * 1024)
+#define BLOCK_BYTES	 (256u * 1024)
 #define COPY_EXTRA_BYTES 8u /* NULs behind each copy, and the byte between key and value */
 
 struct text_block {
@@ -37,7 +37,7 @@ void trace_texts_fini(struct trace_texts *texts)
 	free(texts->threads.items);
 	free(texts->libraries.items);
 	free(texts->infos.items);
-	*texts = (struct trace_texts){ 0 };
+	*texts = (struct trace_texts){0};
 }
 
 static void *copy_record(struct trace_texts *texts, const uint8_t *record, size_t bytes)
@@ -52,7 +52,7 @@ static void *copy_record(struct trace_texts *texts, const uint8_t *record, size_
 		block = malloc(sizeof(*block) + capacity);
 		if (!block)
 			return NULL;
-		*block = (struct text_block){ .next = texts->blocks, .capacity = capacity };
+		*block = (struct text_block){.next = texts->blocks, .capacity = capacity};
 		texts->blocks = block;
 	}
 	copy = block->data + block->used;
@@ -114,7 +114,7 @@ struct identity {
 static struct identity identity_of(const void *record)
 {
 	const struct record_head *head = record;
-	struct identity identity = { .kind = head->kind, .bytes = "" };
+	struct identity identity = {.kind = head->kind, .bytes = ""};
 
 	switch (head->kind) {
 	case RECORD_KIND_name:
@@ -277,7 +277,9 @@ const struct record_name *trace_texts_name(const struct trace_texts *texts, uint
 					   uint64_t id)
 {
 	struct identity identity = {
-		.kind = RECORD_KIND_name | (uint64_t)space << 16, .number = id, .bytes = "",
+		.kind = RECORD_KIND_name | (uint64_t)space << 16,
+		.number = id,
+		.bytes = "",
 	};
 
 	return texts->slot_count ? find_slot(texts, &identity)->record : NULL;
@@ -285,7 +287,7 @@ const struct record_name *trace_texts_name(const struct trace_texts *texts, uint
 
 const struct record_site *trace_texts_site(const struct trace_texts *texts, uint64_t id)
 {
-	struct identity identity = { .kind = RECORD_KIND_site, .number = id, .bytes = "" };
+	struct identity identity = {.kind = RECORD_KIND_site, .number = id, .bytes = ""};
 
 	return texts->slot_count ? find_slot(texts, &identity)->record : NULL;
 }

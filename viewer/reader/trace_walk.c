@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With an index at the end of the file its entries are the chunks. Without one the writer was killed
- * or the file is damaged: then every payload is verified too, since a kill in the middle of "copy
- * over the tail" leaves a good header before a payload that is half new and half old.
+ * With an index at the end of the file its entries are the chunks. Without one the writer was
+ * killed or the file is damaged: then every payload is verified too, since a kill in the middle of
+ * "copy over the tail" leaves a good header before a payload that is half new and half old.
  */
 #include "trace_walk.h"
 
@@ -15,7 +15,7 @@
 #include "bytes.h"
 #include "crc32c.h"
 
-#define SCAN_BYTES (256u * 1024)
+#define SCAN_BYTES	   (256u * 1024)
 #define INDEX_SEARCH_BYTES (CHUNK_MAX_PAYLOAD + 4096u)
 
 bool trace_file_read(const struct trace_file *file, uint64_t offset, void *to, size_t bytes)
@@ -121,7 +121,7 @@ static int read_entries(const struct trace_file *file, const uint8_t *entries, s
 			struct trace_chunks *chunks)
 {
 	for (size_t at = 0; at + CHUNK_INDEX_ENTRY_BYTES <= bytes; at += CHUNK_INDEX_ENTRY_BYTES) {
-		struct trace_chunk chunk = { .offset = bytes_load64(entries + at) };
+		struct trace_chunk chunk = {.offset = bytes_load64(entries + at)};
 		uint8_t header[CHUNK_HEADER_BYTES];
 		int rc;
 
@@ -154,7 +154,8 @@ static int walk_index(const struct trace_file *file, struct trace_chunks *chunks
 	bytes = index.header.decoded_bytes;
 	if (index.header.flags & CHUNK_STORED) {
 		if (index.header.payload_bytes >= 8)
-			rc = read_entries(file, payload + 8, index.header.payload_bytes - 8, chunks);
+			rc = read_entries(file, payload + 8, index.header.payload_bytes - 8,
+					  chunks);
 		goto out;
 	}
 	entries = malloc(bytes ? bytes : 1);
@@ -225,8 +226,8 @@ static int walk_headers(const struct trace_file *file, struct trace_chunks *chun
 			if (rc < 0)
 				break;
 		} else {
-			/* Only a header that stands where this one says is believed; else the length
-			 * may belong to a chunk that was overwritten. */
+			/* Only a header that stands where this one says is believed; else the
+			 * length may belong to a chunk that was overwritten. */
 			struct trace_chunk after;
 
 			chunks->damaged_chunks++;
@@ -293,8 +294,8 @@ static void settle_chunks(struct trace_chunks *chunks)
 	for (size_t i = 0; i < chunks->count; i++) {
 		const struct trace_chunk *chunk = &chunks->list[i];
 		uint64_t sequence = chunk->header.sequence;
-		bool is_data = chunk->header.type == CHUNK_ROWS ||
-			       chunk->header.type == CHUNK_COLUMNS;
+		bool is_data =
+			chunk->header.type == CHUNK_ROWS || chunk->header.type == CHUNK_COLUMNS;
 
 		if (kept > 0 && sequence == last_sequence)
 			continue; /* the same chunk, written a second time */

@@ -32,8 +32,8 @@ struct trace_chunks {
 	uint32_t damaged_chunks;
 	uint64_t complete_ticks; /* largest that is a promise: of tail chunks and ends of groups */
 	uint64_t settled_sequence; /* up to here groups are whole; behind it one was cut short */
-	bool has_promises;       /* the writer says how far a file is complete */
-	uint16_t session_end;    /* enum session_end, 0: no END chunk */
+	bool has_promises;	   /* the writer says how far a file is complete */
+	uint16_t session_end;	   /* enum session_end, 0: no END chunk */
 };
 
 /* Exactly `bytes` at `offset`; false at the end of the file or on an error. */

@@ -38,16 +38,21 @@ void session_fixture_init(struct session_fixture *session, uint32_t rings, uint3
 	assert_true(session->memfd >= 0);
 	assert_int_equal(ftruncate(session->memfd, (off_t)session->bytes), 0);
 	assert_int_equal(fcntl(session->memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	session->control = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-				session->memfd, 0);
+	session->control =
+		mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->memfd, 0);
 	assert_true(session->control != MAP_FAILED);
 	*session->control = (struct ring_control){
-		.magic = RING_MAGIC, .version_major = RING_VERSION_MAJOR,
-		.version_minor = RING_VERSION_MINOR, .control_bytes = RING_CONTROL_BYTES,
-		.slot_count = RING_SLOT_COUNT, .clock_kind = RING_CLOCK_MONOTONIC,
-		.process_id = (uint32_t)getpid(), .clock_hz = 1000000000,
+		.magic = RING_MAGIC,
+		.version_major = RING_VERSION_MAJOR,
+		.version_minor = RING_VERSION_MINOR,
+		.control_bytes = RING_CONTROL_BYTES,
+		.slot_count = RING_SLOT_COUNT,
+		.clock_kind = RING_CLOCK_MONOTONIC,
+		.process_id = (uint32_t)getpid(),
+		.clock_hz = 1000000000,
 		.start_ticks = now_ns(CLOCK_MONOTONIC),
-		.start_realtime_ns = now_ns(CLOCK_REALTIME), .shim_build = "test shim",
+		.start_realtime_ns = now_ns(CLOCK_REALTIME),
+		.shim_build = "test shim",
 	};
 	for (uint32_t i = 0; i < rings; i++) {
 		struct ring_slot *slot = &ring_slots(session->control)[i];
@@ -93,7 +98,7 @@ bool session_ring_put(struct session_ring *ring, const void *record)
 	if (ring->head + pad + head->size_bytes - tail > size)
 		return false;
 	if (pad > 0) {
-		struct record_head padding = { .kind = RECORD_PAD, .size_bytes = (uint16_t)pad };
+		struct record_head padding = {.kind = RECORD_PAD, .size_bytes = (uint16_t)pad};
 
 		memcpy(ring->data + place, &padding, sizeof(padding));
 		ring->head += pad;
@@ -123,14 +128,14 @@ pid_t session_start_collector(const struct session_fixture *session, const char 
 		return child;
 	fcntl(session->memfd, F_SETFD, 0);
 	if (session_file_limit > 0) {
-		const struct rlimit limit = { session_file_limit, session_file_limit };
+		const struct rlimit limit = {session_file_limit, session_file_limit};
 
 		setrlimit(RLIMIT_FSIZE, &limit);
 	}
 	snprintf(memfd_text, sizeof(memfd_text), "%d", session->memfd);
 	snprintf(pid_text, sizeof(pid_text), "%d", (int)pid);
-	execl(program, program, "--memfd", memfd_text, "--pid", pid_text, "--out", out_dir, "--name",
-	      name, (char *)NULL);
+	execl(program, program, "--memfd", memfd_text, "--pid", pid_text, "--out", out_dir,
+	      "--name", name, (char *)NULL);
 	_exit(127);
 }
 

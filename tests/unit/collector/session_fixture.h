@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shim's side of a session, for tests of the collector: sealed memory with a control page, rings
- * and a plain producer. One producer per ring, as the contract says.
+ * The shim's side of a session, for tests of the collector: sealed memory with a control page,
+ * rings and a plain producer. One producer per ring, as the contract says.
  */
 #ifndef GPUTRACE_TESTS_SESSION_FIXTURE_H
 #define GPUTRACE_TESTS_SESSION_FIXTURE_H

@@ -45,14 +45,15 @@ static void put_calls(struct session_ring *ring, uint32_t first, uint32_t count)
 
 	for (uint32_t i = first; i < first + count; i++) {
 		struct record_call call = {
-			.call = { .head = { .kind = RECORD_KIND_call, .size_bytes = sizeof(call) },
-				  .call_id = i + 1, .api = 7, .device = DEVICE_UNKNOWN },
+			.call = {.head = {.kind = RECORD_KIND_call, .size_bytes = sizeof(call)},
+				 .call_id = i + 1,
+				 .api = 7,
+				 .device = DEVICE_UNKNOWN},
 			.object = i,
 		};
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		call.call.begin_ticks =
-			(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		call.call.begin_ticks = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 		call.call.end_ticks = call.call.begin_ticks + 1000;
 		while (!session_ring_put(ring, &call))
 			usleep(200);
@@ -66,7 +67,7 @@ static void expect_calls(const char *dir, uint32_t count, uint16_t session_end,
 	char path[1024];
 	struct trace_rows rows;
 	struct trace *trace;
-	struct error err = { 0 };
+	struct error err = {0};
 
 	session_find_trace(dir, path, sizeof(path));
 	assert_string_not_equal(path, "");
@@ -326,20 +327,22 @@ static void a_file_size_limit_costs_records_that_are_counted_and_kills_nothing(v
 
 static void *run_in_job(void *argument)
 {
-	struct error err = { 0 };
+	struct error err = {0};
 
 	return (void *)(intptr_t)collector_run(argument, &err);
 }
 
 static void the_same_code_works_as_a_thread_of_the_job(void **state)
 {
-	static const char *const environment[] = { "RANK=3", "SECRET=x", "NCCL_ALGO=Ring", NULL };
+	static const char *const environment[] = {"RANK=3", "SECRET=x", "NCCL_ALGO=Ring", NULL};
 	const char *dir = session_make_dir();
 	struct session_fixture session;
 	struct session_ring ring;
 	struct trace_health health;
 	struct collector_options options = {
-		.out_dir_fd = -1, .out_dir = dir, .environment = environment,
+		.out_dir_fd = -1,
+		.out_dir = dir,
+		.environment = environment,
 		.fallback_reason = "a test",
 	};
 	char path[1024];

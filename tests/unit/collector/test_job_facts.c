@@ -52,12 +52,12 @@ static void expect_job(const char *expected, char *const argv[])
 static void a_job_is_called_by_its_program_or_script(void **state)
 {
 	(void)state;
-	expect_job("train", (char *[]){ "python3", "-u", "/data/train.py", "--lr", "1", NULL });
-	expect_job("pkg_tool", (char *[]){ "/usr/bin/python3.11", "-m", "pkg.tool", NULL });
-	expect_job("train", (char *[]){ "python", "-W", "ignore", "train.py", NULL });
-	expect_job("python3", (char *[]){ "python3", "-c", "import torch", NULL });
-	expect_job("a_out", (char *[]){ "./a.out", NULL });
-	expect_job("__x___etc", (char *[]){ "/bin/$(x);.etc", NULL });
+	expect_job("train", (char *[]){"python3", "-u", "/data/train.py", "--lr", "1", NULL});
+	expect_job("pkg_tool", (char *[]){"/usr/bin/python3.11", "-m", "pkg.tool", NULL});
+	expect_job("train", (char *[]){"python", "-W", "ignore", "train.py", NULL});
+	expect_job("python3", (char *[]){"python3", "-c", "import torch", NULL});
+	expect_job("a_out", (char *[]){"./a.out", NULL});
+	expect_job("__x___etc", (char *[]){"/bin/$(x);.etc", NULL});
 }
 
 static void file_names_have_job_rank_host_pid_and_start(void **state)
@@ -74,9 +74,9 @@ static void file_names_have_job_rank_host_pid_and_start(void **state)
 
 static void ranks_come_from_the_launcher_nearest_to_the_job(void **state)
 {
-	static const char *const both[] = { "SLURM_PROCID=7", "RANK=3", NULL };
-	static const char *const slurm[] = { "RANKS=9", "SLURM_PROCID=7", NULL };
-	static const char *const odd[] = { "RANK=../x", "PMI_RANK=", NULL };
+	static const char *const both[] = {"SLURM_PROCID=7", "RANK=3", NULL};
+	static const char *const slurm[] = {"RANKS=9", "SLURM_PROCID=7", NULL};
+	static const char *const odd[] = {"RANK=../x", "PMI_RANK=", NULL};
 
 	(void)state;
 	assert_string_equal(trace_name_rank(both), "3");
@@ -110,7 +110,7 @@ static void note_library(void *context, const struct record_library *library)
 
 static void libraries_are_told_once_with_their_build_id(void **state)
 {
-	struct library_map map = { .pid = getpid() };
+	struct library_map map = {.pid = getpid()};
 	bool changed;
 	void *mapped;
 	int fd;
@@ -136,10 +136,10 @@ static void libraries_are_told_once_with_their_build_id(void **state)
 static void files_that_are_no_elf_have_no_build_id(void **state)
 {
 	static const uint8_t none[20];
-	uint8_t build_id[20] = { 1 };
+	uint8_t build_id[20] = {1};
 	const char *dir = session_make_dir();
 	char path[600];
-	uint8_t elf[4096] = { 0x7f, 'E', 'L', 'F', 2, 1, 1 };
+	uint8_t elf[4096] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
 	FILE *file;
 
 	(void)state;
@@ -196,7 +196,7 @@ static void make_dirs(const char *base, const char *path)
 static void the_link_is_what_device_and_port_can_both_do(void **state)
 {
 	char dir[512], gpu[640], port[640], link_path[640], command[700];
-	struct record_device device = { .pci_domain = 0, .pci_bus = 0x3b, .pci_device = 0 };
+	struct record_device device = {.pci_domain = 0, .pci_bus = 0x3b, .pci_device = 0};
 
 	(void)state;
 	snprintf(dir, sizeof(dir), "%s", session_make_dir());
@@ -329,8 +329,8 @@ static void a_leader_that_ended_before_its_threads_is_alive(void **state)
 
 static void maps_without_the_memory_mean_exec(void **state)
 {
-	const struct job_watch watch = { .pid = 1, .inode = 4711 };
-	const struct job_watch in_job = { .pid = 0, .inode = 4711 };
+	const struct job_watch watch = {.pid = 1, .inode = 4711};
+	const struct job_watch in_job = {.pid = 0, .inode = 4711};
 
 	(void)state;
 	assert_false(job_watch_maps_lack_memory(

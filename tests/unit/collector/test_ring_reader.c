@@ -64,8 +64,8 @@ static void tell_lost(void *context, uint16_t kind, uint16_t reason, uint64_t co
 	told.lost[kind % RECORD_KIND_LIMIT][reason] += count;
 }
 
-static const struct ring_sink sink = { .thread = tell_thread, .records = tell_records,
-				       .lost = tell_lost };
+static const struct ring_sink sink = {
+	.thread = tell_thread, .records = tell_records, .lost = tell_lost};
 
 static struct session_fixture session;
 static struct ring_reader reader;
@@ -91,9 +91,9 @@ static int end(void **state)
 static struct record_call make_call(uint32_t id)
 {
 	return (struct record_call){
-		.call = { .head = { .kind = RECORD_KIND_call,
-				    .size_bytes = sizeof(struct record_call) },
-			  .call_id = id },
+		.call = {.head = {.kind = RECORD_KIND_call,
+				  .size_bytes = sizeof(struct record_call)},
+			 .call_id = id},
 	};
 }
 
@@ -208,7 +208,7 @@ static void claimed_slots_are_not_read(void **state)
 
 static void a_head_beyond_the_ring_is_damage_and_the_ring_goes_on(void **state)
 {
-	static const uint64_t heads[] = { RING_BYTES + 8, UINT64_MAX, UINT64_MAX - 7, 1ull << 63 };
+	static const uint64_t heads[] = {RING_BYTES + 8, UINT64_MAX, UINT64_MAX - 7, 1ull << 63};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
@@ -253,7 +253,7 @@ static void the_shared_tail_is_not_believed(void **state)
 
 static void records_of_impossible_size_end_what_is_there(void **state)
 {
-	static const uint16_t sizes[] = { 0, 1, 4, 7, 12, 65535, 65528 };
+	static const uint16_t sizes[] = {0, 1, 4, 7, 12, 65535, 65528};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -280,15 +280,15 @@ static void slots_with_impossible_numbers_are_refused(void **state)
 		uint64_t offset;
 		uint32_t data_bytes;
 	} slots[] = {
-		{ 0, RING_BYTES },
-		{ RING_CONTROL_BYTES, 0 },
-		{ RING_CONTROL_BYTES, RING_BYTES + 8 },
-		{ RING_CONTROL_BYTES, RING_BYTES / 2 },
-		{ RING_CONTROL_BYTES, RING_MAX_BYTES },
-		{ RING_CONTROL_BYTES, 1u << 31 },
-		{ RING_CONTROL_BYTES + 8, RING_BYTES },
-		{ UINT64_MAX - 4095, RING_BYTES },
-		{ 1ull << 40, RING_BYTES },
+		{0, RING_BYTES},
+		{RING_CONTROL_BYTES, 0},
+		{RING_CONTROL_BYTES, RING_BYTES + 8},
+		{RING_CONTROL_BYTES, RING_BYTES / 2},
+		{RING_CONTROL_BYTES, RING_MAX_BYTES},
+		{RING_CONTROL_BYTES, 1u << 31},
+		{RING_CONTROL_BYTES + 8, RING_BYTES},
+		{UINT64_MAX - 4095, RING_BYTES},
+		{1ull << 40, RING_BYTES},
 	};
 
 	(void)state;
@@ -340,7 +340,7 @@ static void random_memory_never_crashes_the_reader(void **state)
 static void memory_that_can_shrink_is_refused(void **state)
 {
 	struct ring_reader other;
-	struct error err = { 0 };
+	struct error err = {0};
 	int fd = memfd_create("gputrace", MFD_ALLOW_SEALING);
 
 	(void)state;

@@ -46,8 +46,9 @@ static void a_thing_is_kept_once_and_again_when_it_changes(void **state)
 
 static void things_of_different_kinds_and_spaces_are_different(void **state)
 {
-	static const uint16_t kinds[] = { RECORD_KIND_name,   RECORD_KIND_info,    RECORD_KIND_device,
-					  RECORD_KIND_thread, RECORD_KIND_library, RECORD_KIND_site };
+	static const uint16_t kinds[] = {RECORD_KIND_name,    RECORD_KIND_info,
+					 RECORD_KIND_device,  RECORD_KIND_thread,
+					 RECORD_KIND_library, RECORD_KIND_site};
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
 	struct text_store *store = text_store_new();
 

@@ -25,7 +25,7 @@
 #include "trace_writer.h"
 
 #define THREADS 3u
-#define MAX_ID 200000u
+#define MAX_ID	200000u
 
 static char live_path[512], copy_path[512];
 
@@ -54,10 +54,11 @@ static size_t make_call(struct record_sync *call, uint32_t thread, uint32_t id)
 	uint16_t size = id % 3 ? sizeof(struct record_call) : sizeof(struct record_sync);
 
 	*call = (struct record_sync){
-		.call = { .head = { .kind = kind_of(id), .size_bytes = size },
-			  .begin_ticks = 1000 + (uint64_t)id * 777 + noise(thread, id) % 512,
-			  .end_ticks = 2000 + (uint64_t)id * 777 + noise(thread, id) % 4096,
-			  .call_id = id, .api = (uint16_t)(id % 5) },
+		.call = {.head = {.kind = kind_of(id), .size_bytes = size},
+			 .begin_ticks = 1000 + (uint64_t)id * 777 + noise(thread, id) % 512,
+			 .end_ticks = 2000 + (uint64_t)id * 777 + noise(thread, id) % 4096,
+			 .call_id = id,
+			 .api = (uint16_t)(id % 5)},
 		.object = noise(thread, id),
 	};
 	return size;
@@ -125,14 +126,16 @@ static void check_snapshot(void)
 static void write_part(int fd, const char *data, size_t from, size_t to, off_t offset)
 {
 	if (to > from)
-		assert_int_equal(pwrite(fd, data + from, to - from, offset + (off_t)from), to - from);
+		assert_int_equal(pwrite(fd, data + from, to - from, offset + (off_t)from),
+				 to - from);
 }
 
 /* Writes in pieces and looks after each of them. */
 static ssize_t dying_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
-	const size_t stops[] = { 1,		bytes / 8,	    bytes / 3, bytes / 2,
-				 bytes / 4 * 3, bytes / 16 * 15, bytes - 1, bytes };
+	const size_t stops[] = {1,	   bytes / 8,	  bytes / 3,
+				bytes / 2, bytes / 4 * 3, bytes / 16 * 15,
+				bytes - 1, bytes};
 	size_t done = 0;
 
 	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
@@ -148,10 +151,11 @@ static ssize_t dying_pwrite(int fd, const void *data, size_t bytes, off_t offset
 
 static void begin(struct trace_writer **writer)
 {
-	const struct trace_writer_options options = { .clock_kind = 3, .start_realtime_ns = 1,
-						      .compression_level = 1,
-						      .tail_interval_ms = 50 };
-	struct error err = { 0 };
+	const struct trace_writer_options options = {.clock_kind = 3,
+						     .start_realtime_ns = 1,
+						     .compression_level = 1,
+						     .tail_interval_ms = 50};
+	struct error err = {0};
 
 	memset(&progress, 0, sizeof(progress));
 	unlink(live_path);
@@ -246,7 +250,7 @@ static void expect_clear_answer(uint32_t expected_total)
 	struct trace_rows rows;
 	struct trace *trace;
 	uint32_t counts[THREADS];
-	struct error err = { 0 };
+	struct error err = {0};
 
 	if (trace_open(copy_path, &trace, &err) < 0) {
 		assert_true(strlen(err.text) > 10);
@@ -330,7 +334,7 @@ static void a_cut_file_promises_nothing_that_was_cut_off(void **state)
 	for (long length = bytes - 1; length >= 0; length -= 7) {
 		struct trace_rows rows;
 		struct trace *trace;
-		struct error err = { 0 };
+		struct error err = {0};
 
 		assert_int_equal(ftruncate(fd, length), 0);
 		if (trace_open(copy_path, &trace, &err) < 0)

@@ -33,10 +33,11 @@ static struct trace_writer *writer;
 
 static void create(uint32_t tail_interval_ms)
 {
-	const struct trace_writer_options options = { .clock_kind = 3, .start_realtime_ns = 1,
-						      .compression_level = 1,
-						      .tail_interval_ms = tail_interval_ms };
-	struct error err = { 0 };
+	const struct trace_writer_options options = {.clock_kind = 3,
+						     .start_realtime_ns = 1,
+						     .compression_level = 1,
+						     .tail_interval_ms = tail_interval_ms};
+	struct error err = {0};
 
 	unlink(path);
 	if (trace_writer_create(AT_FDCWD, path, &options, &writer, &err) < 0)
@@ -51,7 +52,7 @@ static void finish(void)
 static struct trace *open_trace(void)
 {
 	struct trace *trace;
-	struct error err = { 0 };
+	struct error err = {0};
 
 	if (trace_open(path, &trace, &err) < 0)
 		fail_msg("%s", err.text);
@@ -128,8 +129,8 @@ static void every_kind_comes_back_from_columns_and_from_the_tail(void **state)
 
 static void names_and_descriptions_come_back(void **state)
 {
-	static const uint16_t kinds[] = { RECORD_KIND_name,   RECORD_KIND_device, RECORD_KIND_thread,
-					  RECORD_KIND_library, RECORD_KIND_site };
+	static const uint16_t kinds[] = {RECORD_KIND_name, RECORD_KIND_device, RECORD_KIND_thread,
+					 RECORD_KIND_library, RECORD_KIND_site};
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
 	struct trace *trace;
 
@@ -167,9 +168,9 @@ static void names_and_descriptions_come_back(void **state)
 
 static void files_are_private_new_and_locked(void **state)
 {
-	const struct trace_writer_options options = { .compression_level = 1 };
+	const struct trace_writer_options options = {.compression_level = 1};
 	struct trace_writer *second;
-	struct error err = { 0 };
+	struct error err = {0};
 	struct stat status;
 	char link_path[620];
 	int fd;
@@ -254,7 +255,7 @@ static void a_segment_that_is_full_is_followed_by_one_that_repeats_the_names(voi
 
 static void records_that_do_not_check_are_counted(void **state)
 {
-	_Alignas(8) uint8_t record[64] = { 0 };
+	_Alignas(8) uint8_t record[64] = {0};
 	struct trace *trace;
 
 	(void)state;
@@ -275,8 +276,11 @@ static void records_that_do_not_check_are_counted(void **state)
 static void losses_are_said_once_whether_in_tail_or_columns(void **state)
 {
 	const struct record_loss loss = {
-		.head = { .kind = RECORD_KIND_loss, .size_bytes = sizeof(loss) },
-		.ticks = 5, .count = 3, .lost_kind = RECORD_KIND_launch, .reason = LOSS_RING_FULL,
+		.head = {.kind = RECORD_KIND_loss, .size_bytes = sizeof(loss)},
+		.ticks = 5,
+		.count = 3,
+		.lost_kind = RECORD_KIND_launch,
+		.reason = LOSS_RING_FULL,
 	};
 	struct trace *trace;
 
@@ -326,8 +330,7 @@ static void fill_disk(off_t capacity, uint32_t rounds)
 	for (uint32_t round = 0; round < rounds; round++) {
 		for (uint32_t i = 0; i < 20000; i++) {
 			_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
-			size_t size =
-				sample_record(record, RECORD_KIND_copy, SAMPLE_RANDOM, row++);
+			size_t size = sample_record(record, RECORD_KIND_copy, SAMPLE_RANDOM, row++);
 
 			trace_writer_add(writer, 0, record, size, NULL);
 		}

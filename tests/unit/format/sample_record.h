@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of any kind for tests, made from the schema, so that new kinds and fields are tested too. */
+/* Records of any kind for tests, made from the schema, so that new kinds and fields are tested too.
+ */
 #ifndef GPUTRACE_TESTS_SAMPLE_RECORD_H
 #define GPUTRACE_TESTS_SAMPLE_RECORD_H
 
@@ -7,13 +8,13 @@
 #include <stdint.h>
 
 enum sample_values {
-	SAMPLE_ZERO,     /* every field 0 */
-	SAMPLE_LARGEST,  /* every bit of every field set */
+	SAMPLE_ZERO,	 /* every field 0 */
+	SAMPLE_LARGEST,	 /* every bit of every field set */
 	SAMPLE_SWINGING, /* from smallest to largest and back at every row */
-	SAMPLE_RANDOM,   /* all bits random */
-	SAMPLE_FEW,      /* a handful of values per field */
-	SAMPLE_MANY,     /* some thousand values per field */
-	SAMPLE_RISING,   /* as times and ids are: growing a little each row */
+	SAMPLE_RANDOM,	 /* all bits random */
+	SAMPLE_FEW,	 /* a handful of values per field */
+	SAMPLE_MANY,	 /* some thousand values per field */
+	SAMPLE_RISING,	 /* as times and ids are: growing a little each row */
 	SAMPLE_VALUES
 };
 

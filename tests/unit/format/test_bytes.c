@@ -23,12 +23,12 @@ static void numbers_stand_lowest_byte_first(void **state)
 
 static void numbers_of_each_width_come_back_cut_to_it(void **state)
 {
-	static const unsigned int widths[] = { 1, 2, 4, 8 };
+	static const unsigned int widths[] = {1, 2, 4, 8};
 	const uint64_t value = 0xf1f2f3f4f5f6f7f8ull;
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		uint8_t bytes[10] = { 0 };
+		uint8_t bytes[10] = {0};
 		uint64_t kept = widths[i] == 8 ? value : value & ((1ull << widths[i] * 8) - 1);
 
 		bytes_store(bytes + 1, widths[i], value);
@@ -40,7 +40,7 @@ static void numbers_of_each_width_come_back_cut_to_it(void **state)
 
 static void zigzag_is_small_for_small_differences_of_both_signs(void **state)
 {
-	static const int64_t differences[] = { 0, -1, 1, -2, 2, 1000000, INT64_MAX, INT64_MIN };
+	static const int64_t differences[] = {0, -1, 1, -2, 2, 1000000, INT64_MAX, INT64_MIN};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(differences) / sizeof(differences[0]); i++) {

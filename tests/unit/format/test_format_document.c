@@ -111,7 +111,8 @@ static void versions_are_those_of_the_headers(void **state)
 	char text[128];
 
 	(void)state;
-	snprintf(text, sizeof(text), "Version of the file: **%d.%d**. Version of the ring: **%d.%d**",
+	snprintf(text, sizeof(text),
+		 "Version of the file: **%d.%d**. Version of the ring: **%d.%d**",
 		 TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, RING_VERSION_MAJOR, RING_VERSION_MINOR);
 	assert_non_null(strstr(document, text));
 }
@@ -122,11 +123,15 @@ static void every_encoding_is_described(void **state)
 		int number;
 		const char *name;
 	} encodings[] = {
-		{ COLUMN_PLAIN, "PLAIN" }, { COLUMN_CONSTANT, "CONSTANT" },
-		{ COLUMN_DELTA_VARINT, "DELTA_VARINT" }, { COLUMN_DICTIONARY, "DICTIONARY" },
-		{ COLUMN_OFFSET_VARINT, "OFFSET_VARINT" }, { COLUMN_DELTA_PLANES, "DELTA_PLANES" },
-		{ COLUMN_OFFSET_PLANES, "OFFSET_PLANES" }, { COLUMN_GAP_PLANES, "GAP_PLANES" },
-		{ COLUMN_DRIFT_PLANES, "DRIFT_PLANES" },
+		{COLUMN_PLAIN, "PLAIN"},
+		{COLUMN_CONSTANT, "CONSTANT"},
+		{COLUMN_DELTA_VARINT, "DELTA_VARINT"},
+		{COLUMN_DICTIONARY, "DICTIONARY"},
+		{COLUMN_OFFSET_VARINT, "OFFSET_VARINT"},
+		{COLUMN_DELTA_PLANES, "DELTA_PLANES"},
+		{COLUMN_OFFSET_PLANES, "OFFSET_PLANES"},
+		{COLUMN_GAP_PLANES, "GAP_PLANES"},
+		{COLUMN_DRIFT_PLANES, "DRIFT_PLANES"},
 	};
 
 	(void)state;

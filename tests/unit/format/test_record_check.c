@@ -13,10 +13,10 @@
 #include "record_schema.h"
 #include "sample_record.h"
 
-static const uint16_t fixed_kinds[] = { RECORD_KIND_clock, RECORD_KIND_loss, RECORD_KIND_call,
-					RECORD_KIND_gemm, RECORD_KIND_gpu_kernel };
-static const uint16_t text_kinds[] = { RECORD_KIND_name,   RECORD_KIND_info,    RECORD_KIND_device,
-				       RECORD_KIND_thread, RECORD_KIND_library, RECORD_KIND_site };
+static const uint16_t fixed_kinds[] = {RECORD_KIND_clock, RECORD_KIND_loss, RECORD_KIND_call,
+				       RECORD_KIND_gemm, RECORD_KIND_gpu_kernel};
+static const uint16_t text_kinds[] = {RECORD_KIND_name,	  RECORD_KIND_info,    RECORD_KIND_device,
+				      RECORD_KIND_thread, RECORD_KIND_library, RECORD_KIND_site};
 
 static void whole_records_are_good(void **state)
 {
@@ -54,7 +54,7 @@ static void cut_records_are_bad(void **state)
 
 static void sizes_that_no_record_has_are_bad(void **state)
 {
-	static const uint16_t sizes[] = { 0, 1, 7, 9, 15, 16, 60, 127, 65535 };
+	static const uint16_t sizes[] = {0, 1, 7, 9, 15, 16, 60, 127, 65535};
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
 	uint16_t kind, size_bytes;
 
@@ -89,7 +89,7 @@ static void counts_larger_than_the_record_are_bad(void **state)
 
 static void unknown_kinds_are_foreign_and_keep_their_size(void **state)
 {
-	_Alignas(8) uint8_t record[64] = { 0 };
+	_Alignas(8) uint8_t record[64] = {0};
 	uint16_t kind, size_bytes = 0;
 
 	(void)state;

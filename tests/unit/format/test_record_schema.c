@@ -19,7 +19,7 @@ static const struct {
 	enum layout layout;
 	size_t size_bytes;
 } kinds[] = {
-#define RECORD(number, name, layout) { number, #name, layout, sizeof(struct record_##name) },
+#define RECORD(number, name, layout) {number, #name, layout, sizeof(struct record_##name)},
 #include "record.def"
 #undef RECORD
 };
@@ -57,7 +57,7 @@ static void columns_stay_inside_and_apart(void **state)
 	(void)state;
 	for (size_t i = 0; i < KIND_COUNT; i++) {
 		const struct record_schema *schema = record_schema_of(kinds[i].kind);
-		uint8_t used[512] = { 0 };
+		uint8_t used[512] = {0};
 
 		for (uint16_t c = 0; c < schema->column_count; c++) {
 			const struct record_column *column = &schema->columns[c];

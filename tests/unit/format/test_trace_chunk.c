@@ -10,16 +10,26 @@
 #include "trace_chunk.h"
 
 static const struct chunk_header sample = {
-	.type = CHUNK_COLUMNS, .kind = 20, .sequence = 0x0102030405060708ull, .covers_sequence = 77,
-	.first_time = 5, .last_time = UINT64_MAX, .row_count = 65536, .thread = 9,
-	.flags = CHUNK_TAIL, .payload_bytes = 12345, .decoded_bytes = 54321,
-	.payload_crc = 0xdeadbeef, .segment = 3, .complete_ticks = 0x1122334455667788ull,
+	.type = CHUNK_COLUMNS,
+	.kind = 20,
+	.sequence = 0x0102030405060708ull,
+	.covers_sequence = 77,
+	.first_time = 5,
+	.last_time = UINT64_MAX,
+	.row_count = 65536,
+	.thread = 9,
+	.flags = CHUNK_TAIL,
+	.payload_bytes = 12345,
+	.decoded_bytes = 54321,
+	.payload_crc = 0xdeadbeef,
+	.segment = 3,
+	.complete_ticks = 0x1122334455667788ull,
 };
 
 static void a_header_comes_back(void **state)
 {
 	uint8_t bytes[CHUNK_HEADER_BYTES];
-	struct chunk_header loaded = { 0 };
+	struct chunk_header loaded = {0};
 
 	(void)state;
 	chunk_header_store(bytes, &sample);
@@ -58,11 +68,13 @@ static void a_header_with_impossible_sizes_is_refused(void **state)
 
 static void a_head_comes_back_and_one_wrong_bit_is_refused(void **state)
 {
-	const struct trace_head head = { .version_major = 1, .version_minor = 2,
-					 .start_realtime_ns = 99, .session_id = { 1, 2, 3 },
-					 .clock_kind = 1 };
+	const struct trace_head head = {.version_major = 1,
+					.version_minor = 2,
+					.start_realtime_ns = 99,
+					.session_id = {1, 2, 3},
+					.clock_kind = 1};
 	uint8_t bytes[TRACE_HEAD_BYTES];
-	struct trace_head loaded = { 0 };
+	struct trace_head loaded = {0};
 
 	(void)state;
 	trace_head_store(bytes, &head);
@@ -79,7 +91,7 @@ static void chunks_end_at_multiples_of_eight(void **state)
 {
 	(void)state;
 	for (uint32_t bytes = 0; bytes < 100; bytes++) {
-		const struct chunk_header header = { .payload_bytes = bytes };
+		const struct chunk_header header = {.payload_bytes = bytes};
 		uint32_t padding = chunk_padding_bytes(bytes);
 
 		assert_int_equal(chunk_disk_bytes(&header) % 8, 0);

@@ -23,9 +23,9 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 	const struct record_schema *schema = record_schema_of(kind);
 	struct column_encoder *encoder = column_encoder_new();
 	struct row_store *store = row_store_new();
-	struct byte_buffer payload = { 0 };
+	struct byte_buffer payload = {0};
 	struct row_columns columns;
-	struct chunk_cuts cuts = { .count = 0 };
+	struct chunk_cuts cuts = {.count = 0};
 	uint8_t *rows = malloc((size_t)count * schema->size_bytes);
 	uint32_t *threads = malloc(count * sizeof(*threads));
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
@@ -37,7 +37,8 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 	assert_int_equal(row_store_columns(store, kind, &columns), 0);
 	assert_int_equal(columns.count, count);
 	assert_int_equal(column_encode(encoder, schema, columns.values, columns.threads, count,
-				       &payload, &cuts), 0);
+				       &payload, &cuts),
+			 0);
 	memset(rows, 0xa5, (size_t)count * schema->size_bytes);
 	assert_int_equal(column_decode(kind, payload.data, payload.used, count, rows, threads), 0);
 	for (uint32_t i = 0; i < count; i++) {
@@ -56,7 +57,7 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 
 static void every_kind_with_every_sort_of_values_comes_back(void **state)
 {
-	static const uint32_t counts[] = { 1, 2, 127, 128, 129, 256, 257, 1000, 20000 };
+	static const uint32_t counts[] = {1, 2, 127, 128, 129, 256, 257, 1000, 20000};
 
 	(void)state;
 	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++) {
@@ -200,13 +201,25 @@ static void dictionaries_that_contradict_themselves_are_refused(void **state)
 
 	(void)state;
 	begin(&made, 1); /* one value, index 1 */
-	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0, "\x01\0\0\0" "abcd" "\x01", 9);
+	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0,
+		   "\x01\0\0\0"
+		   "abcd"
+		   "\x01",
+		   9);
 	assert_int_equal(decode_calls(&made, 1, calls), -EBADMSG);
 	begin(&made, 1); /* more values than bytes */
-	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0, "\xff\xff\0\0" "abcd" "\0", 9);
+	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0,
+		   "\xff\xff\0\0"
+		   "abcd"
+		   "\0",
+		   9);
 	assert_int_equal(decode_calls(&made, 1, calls), -EBADMSG);
 	begin(&made, 1);
-	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0, "\xff\xff\xff\xff" "abcd" "\0", 9);
+	add_column(&made, 4, 4, COLUMN_DICTIONARY, 0,
+		   "\xff\xff\xff\xff"
+		   "abcd"
+		   "\0",
+		   9);
 	assert_int_equal(decode_calls(&made, 1, calls), -EBADMSG);
 }
 
@@ -233,9 +246,9 @@ static void damaged_payloads_never_crash(void **state)
 	const struct record_schema *schema = record_schema_of(RECORD_KIND_launch);
 	struct column_encoder *encoder = column_encoder_new();
 	struct row_store *store = row_store_new();
-	struct byte_buffer payload = { 0 };
+	struct byte_buffer payload = {0};
 	struct row_columns columns;
-	struct chunk_cuts cuts = { .count = 0 };
+	struct chunk_cuts cuts = {.count = 0};
 	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
 	static struct record_launch rows[300];
 	uint32_t threads[300];
@@ -247,8 +260,7 @@ static void damaged_payloads_never_crash(void **state)
 		row_store_add(store, 1, RECORD_KIND_launch, record);
 	}
 	row_store_columns(store, RECORD_KIND_launch, &columns);
-	column_encode(encoder, schema, columns.values, columns.threads, 300, &payload,
-		      &cuts);
+	column_encode(encoder, schema, columns.values, columns.threads, 300, &payload, &cuts);
 	for (size_t at = 0; at < payload.used; at++) {
 		uint8_t *copy = malloc(payload.used);
 

@@ -16,7 +16,8 @@ static struct trace_clock timeline;
 static void add(uint64_t ticks, uint64_t monotonic_ns, uint64_t gpu_ns)
 {
 	const struct record_clock record = {
-		.ticks = ticks, .monotonic_ns = monotonic_ns,
+		.ticks = ticks,
+		.monotonic_ns = monotonic_ns,
 		.realtime_ns = monotonic_ns ? START_REALTIME + monotonic_ns - 1000 : 0,
 		.gpu_ns = gpu_ns,
 	};

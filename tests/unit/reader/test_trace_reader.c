@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader on golden traces, on corrupt and foreign files, and on files that are still written. */
+/* The reader on golden traces, on corrupt and foreign files, and on files that are still written.
+ */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static struct trace *open_golden(const char *name)
 {
 	char path[4096];
 	struct trace *trace;
-	struct error err = { 0 };
+	struct error err = {0};
 
 	snprintf(path, sizeof(path), "%s/%s.gtrace", trace_dir(), name);
 	if (trace_open(path, &trace, &err) < 0)
@@ -167,15 +168,15 @@ static int only_copies(void *context, const struct trace_batch *batch)
 
 static void only_the_wanted_kinds_are_given(void **state)
 {
-	static const char *const names[] = { "v1/train", "v1/train_killed" };
+	static const char *const names[] = {"v1/train", "v1/train_killed"};
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct trace *trace = open_golden(names[i]);
 		int calls = 0;
 
-		assert_int_equal(trace_read(trace, 1ull << RECORD_KIND_copy, only_copies, &calls,
-					    NULL), 0);
+		assert_int_equal(
+			trace_read(trace, 1ull << RECORD_KIND_copy, only_copies, &calls, NULL), 0);
 		assert_true(calls > 0);
 		trace_close(trace);
 	}
@@ -185,30 +186,30 @@ static void only_the_wanted_kinds_are_given(void **state)
 
 static const struct {
 	const char *name;
-	const char *refusal;     /* part of the sentence; NULL: the file is read */
+	const char *refusal;	 /* part of the sentence; NULL: the file is read */
 	uint32_t damaged_chunks; /* the rest: when it is read */
 	int damaged_bytes;
 	int complete; /* all rows of the good trace are there */
 } corrupt[] = {
-	{ "empty", "the file is empty", 0, 0, 0 },
-	{ "text", "not a gputrace trace", 0, 0, 0 },
-	{ "short_head", "not a gputrace trace", 0, 0, 0 },
-	{ "head_only", "no valid chunk", 0, 0, 0 },
-	{ "damaged_head", "head of the trace is damaged", 0, 0, 0 },
-	{ "newer_major", "format version 2.0", 0, 0, 0 },
-	{ "newer_minor", NULL, 0, 0, 1 },
-	{ "cut_in_chunk", NULL, 0, 1, 0 },
-	{ "payload_flipped", NULL, 1, 0, 0 },
-	{ "row_count", NULL, 1, 0, 0 },
-	{ "decoded_bytes", NULL, 1, 0, 0 },
-	{ "payload_bytes", NULL, 0, 1, 0 },
-	{ "unknown_chunk_type", NULL, 0, 0, 0 },
-	{ "zeros_as_records", NULL, 1, 0, 1 },
-	{ "columns_of_zeros", NULL, 0, 0, 1 },
-	{ "unknown_encoding", NULL, 0, 0, 1 },
-	{ "unknown_kind", NULL, 0, 0, 1 },
-	{ "index_beyond_the_file", NULL, 0, 0, 1 },
-	{ "index_points_elsewhere", NULL, 0, 0, 1 },
+	{"empty", "the file is empty", 0, 0, 0},
+	{"text", "not a gputrace trace", 0, 0, 0},
+	{"short_head", "not a gputrace trace", 0, 0, 0},
+	{"head_only", "no valid chunk", 0, 0, 0},
+	{"damaged_head", "head of the trace is damaged", 0, 0, 0},
+	{"newer_major", "format version 2.0", 0, 0, 0},
+	{"newer_minor", NULL, 0, 0, 1},
+	{"cut_in_chunk", NULL, 0, 1, 0},
+	{"payload_flipped", NULL, 1, 0, 0},
+	{"row_count", NULL, 1, 0, 0},
+	{"decoded_bytes", NULL, 1, 0, 0},
+	{"payload_bytes", NULL, 0, 1, 0},
+	{"unknown_chunk_type", NULL, 0, 0, 0},
+	{"zeros_as_records", NULL, 1, 0, 1},
+	{"columns_of_zeros", NULL, 0, 0, 1},
+	{"unknown_encoding", NULL, 0, 0, 1},
+	{"unknown_kind", NULL, 0, 0, 1},
+	{"index_beyond_the_file", NULL, 0, 0, 1},
+	{"index_points_elsewhere", NULL, 0, 0, 1},
 };
 
 static void check_corrupt(size_t i)
@@ -216,7 +217,7 @@ static void check_corrupt(size_t i)
 	char path[4096];
 	struct trace *trace;
 	struct trace_rows rows;
-	struct error err = { 0 };
+	struct error err = {0};
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/corrupt/%s.gtrace", trace_dir(), corrupt[i].name);
@@ -254,7 +255,7 @@ static void corrupt_files_get_a_clear_answer(void **state)
 static void what_is_no_file_gets_a_clear_answer(void **state)
 {
 	struct trace *trace;
-	struct error err = { 0 };
+	struct error err = {0};
 
 	(void)state;
 	assert_int_equal(trace_open("/nonexistent/x.gtrace", &trace, &err), -ENOENT);
@@ -293,7 +294,8 @@ static void opening_waits_until_the_writer_lets_go(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	pthread_join(thread, NULL);
 	assert_true((after.tv_sec - before.tv_sec) * 1000 +
-			    (after.tv_nsec - before.tv_nsec) / 1000000 >= 250);
+			    (after.tv_nsec - before.tv_nsec) / 1000000 >=
+		    250);
 	trace_close(trace);
 	close(fd);
 }

@@ -41,7 +41,7 @@ int trace_rows_load(struct trace *trace, struct trace_rows *rows)
 void trace_rows_of_file(const char *path, struct trace_rows *rows)
 {
 	struct trace *trace;
-	struct error err = { 0 };
+	struct error err = {0};
 
 	if (trace_open(path, &trace, &err) < 0)
 		fail_msg("%s", err.text);
