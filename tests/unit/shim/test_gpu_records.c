@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's records become ours; unusable ones are counted. */
+#include "../../../shim/gpu_records.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../collector/format/record.h"
+#include "../../../shim/cupti_abi.h"
+#include "../../../shim/kernels.h"
+#include "../../../shim/thread.h"
+#include "../../../shim/ticks.h"
+
+/* What the reader needs of the rest of the shim. */
+static struct ring_header *ring;
+static struct thread writer;
+uint32_t ticks_clock_kind;
+static const char *named;
+
+uint64_t ticks_monotonic(void)
+{
+	return 42;
+}
+
+uint64_t kernels_number_of_name(struct thread *thread, const char *name)
+{
+	(void)thread;
+	named = name;
+	return 7777;
+}
+
+void *thread_reserve_full(struct thread *thread, unsigned int kind, size_t size_bytes)
+{
+	(void)thread;
+	(void)kind;
+	(void)size_bytes;
+	return NULL;
+}
+
+void *thread_reserve_refused(struct thread *thread, unsigned int kind)
+{
+	(void)thread;
+	(void)kind;
+	return NULL;
+}
+
+/* An iterator over records of a fixed stride, as long as any version's. */
+#define STRIDE 256
+static int next_record(uint8_t *buffer, size_t valid_size, void **record)
+{
+	uint8_t *next = *record ? (uint8_t *)*record + STRIDE : buffer;
+	if (next + STRIDE > buffer + valid_size)
+		return 12; /* no more */
+	*record = next;
+	return CUPTI_OK;
+}
+static const struct cupti cupti = { .ActivityGetNextRecord = next_record };
+
+static _Alignas(8) uint8_t buffer[8 * STRIDE];
+
+static void put(size_t record, size_t offset, uint64_t value, size_t size)
+{
+	memcpy(buffer + record * STRIDE + offset, &value, size);
+}
+#define PUT(record, kind, field, value)                                                            \
+	put(record, CUPTI_AT_##kind##_##field, value, CUPTI_SIZE_##kind##_##field)
+enum {
+#define FIELD_SIZE(record, field, type, offset, header_struct, member)                             \
+	CUPTI_SIZE_##record##_##field = sizeof(type),
+	CUPTI_FIELDS(FIELD_SIZE)
+};
+
+static int begin(void **state)
+{
+	(void)state;
+	size_t size = RING_HEADER_BYTES + 64 * 1024;
+	ring = memset(aligned_alloc(4096, (size + 4095) & ~(size_t)4095), 0, size);
+	memset(&writer, 0, sizeof(writer));
+	memset(buffer, 0, sizeof(buffer));
+	ring_writer_attach(&writer.ring, ring, 64 * 1024, 0, 0);
+	writer.is_live = 1;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(ring);
+	return 0;
+}
+
+static const void *written(size_t *at)
+{
+	const struct record_head *head =
+		(const void *)((const unsigned char *)ring + RING_HEADER_BYTES + *at);
+	if (*at >= writer.ring.head)
+		return NULL;
+	*at += head->size_bytes;
+	return head;
+}
+
+static void a_kernel_keeps_all_its_fields(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	put(0, 0, CUPTI_KIND_CONCURRENT_KERNEL, 4);
+	PUT(0, kernel, start, 1000);
+	PUT(0, kernel, end, 2500);
+	PUT(0, kernel, device, 3);
+	PUT(0, kernel, context, 4);
+	PUT(0, kernel, stream, 5);
+	PUT(0, kernel, grid_x, 10);
+	PUT(0, kernel, grid_y, 11);
+	PUT(0, kernel, grid_z, 12);
+	PUT(0, kernel, block_x, 13);
+	PUT(0, kernel, block_y, 14);
+	PUT(0, kernel, block_z, 15);
+	PUT(0, kernel, shared_static, 16);
+	PUT(0, kernel, shared_dynamic, 17);
+	PUT(0, kernel, registers, 18);
+	PUT(0, kernel, correlation, 19);
+	PUT(0, kernel, graph_node, 20);
+	PUT(0, kernel, graph, 21);
+	PUT(0, kernel, name, (uintptr_t) "kernel");
+	gpu_records_convert(&cupti, &writer, buffer, STRIDE);
+	const struct record_gpu_kernel *kernel = written(&at);
+	assert_non_null(kernel);
+	assert_int_equal(kernel->gpu.head.kind, RECORD_KIND_gpu_kernel);
+	assert_int_equal(kernel->gpu.head.size_bytes, sizeof(*kernel));
+	assert_int_equal(kernel->gpu.begin_ns, 1000);
+	assert_int_equal(kernel->gpu.end_ns, 2500);
+	assert_int_equal(kernel->gpu.device, 3);
+	assert_int_equal(kernel->gpu.context, 4);
+	assert_int_equal(kernel->gpu.stream, 5);
+	assert_int_equal(kernel->gpu.correlation, 19);
+	assert_int_equal(kernel->gpu.graph_node, 20);
+	assert_int_equal(kernel->gpu.graph, 21);
+	assert_int_equal(kernel->kernel, 7777);
+	assert_string_equal(named, "kernel");
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(kernel->grid[i], 10 + i);
+		assert_int_equal(kernel->block[i], 13 + i);
+	}
+	assert_int_equal(kernel->shared_static_bytes, 16);
+	assert_int_equal(kernel->shared_dynamic_bytes, 17);
+	assert_int_equal(kernel->registers, 18);
+	assert_null(written(&at));
+}
+
+static void copies_sets_and_waits_are_told_apart(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	put(0, 0, CUPTI_KIND_MEMCPY, 4);
+	PUT(0, memcpy, copy_kind, 2);
+	PUT(0, memcpy, source_kind, 3);
+	PUT(0, memcpy, destination_kind, 2);
+	PUT(0, memcpy, flags, 1);
+	PUT(0, memcpy, bytes, 4096);
+	PUT(0, memcpy, start, 10);
+	PUT(0, memcpy, end, 20);
+	PUT(0, memcpy, correlation, 5);
+	put(1, 0, CUPTI_KIND_MEMCPY2, 4);
+	PUT(1, memcpy2, copy_kind, 10);
+	PUT(1, memcpy2, bytes, 8192);
+	PUT(1, memcpy2, start, 10);
+	PUT(1, memcpy2, end, 20);
+	PUT(1, memcpy2, destination_device, 6);
+	PUT(1, memcpy2, correlation, 7);
+	put(2, 0, CUPTI_KIND_MEMSET, 4);
+	PUT(2, memset, value, 0xab);
+	PUT(2, memset, bytes, 100);
+	PUT(2, memset, start, 10);
+	PUT(2, memset, end, 20);
+	put(3, 0, CUPTI_KIND_SYNCHRONIZATION, 4);
+	PUT(3, sync, type, 3);
+	PUT(3, sync, start, 10);
+	PUT(3, sync, end, 30);
+	put(4, 0, 99, 4); /* another tool's kind */
+	gpu_records_convert(&cupti, &writer, buffer, 5 * STRIDE);
+	const struct record_gpu_copy *copy = written(&at);
+	assert_int_equal(copy->direction, COPY_D2H);
+	assert_int_equal(copy->source_kind, MEMORY_DEVICE);
+	assert_int_equal(copy->destination_kind, MEMORY_PINNED);
+	assert_int_equal(copy->is_async, 1);
+	assert_int_equal(copy->size_bytes, 4096);
+	assert_int_equal(copy->gpu.correlation, 5);
+	assert_int_equal(copy->peer_device, DEVICE_UNKNOWN);
+	copy = written(&at);
+	assert_int_equal(copy->direction, COPY_PEER);
+	assert_int_equal(copy->peer_device, 6);
+	assert_int_equal(copy->gpu.correlation, 7);
+	const struct record_gpu_set *set = written(&at);
+	assert_int_equal(set->gpu.head.kind, RECORD_KIND_gpu_set);
+	assert_int_equal(set->value, 0xab);
+	assert_int_equal(set->size_bytes, 100);
+	const struct record_gpu_sync *sync = written(&at);
+	assert_int_equal(sync->gpu.head.kind, RECORD_KIND_gpu_sync);
+	assert_int_equal(sync->scope, SYNC_STREAM);
+	assert_int_equal(sync->gpu.device, DEVICE_UNKNOWN);
+	assert_null(written(&at));
+}
+
+static void unusable_times_are_counted_and_reported_once(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	put(0, 0, CUPTI_KIND_MEMSET, 4);  /* no times at all */
+	put(1, 0, CUPTI_KIND_MEMCPY, 4);
+	PUT(1, memcpy, start, 20);
+	PUT(1, memcpy, end, 10);          /* ends before it begins */
+	put(2, 0, CUPTI_KIND_MEMCPY, 4);
+	PUT(2, memcpy, start, 20);        /* never ended */
+	gpu_records_convert(&cupti, &writer, buffer, 3 * STRIDE);
+	assert_null(written(&at));
+	gpu_records_count_dropped(5);
+	gpu_records_write_losses(&writer);
+	gpu_records_write_losses(&writer);
+	unsigned int dropped = 0, zero = 0, bad = 0;
+	const struct record_loss *loss;
+	while ((loss = written(&at))) {
+		assert_int_equal(loss->head.kind, RECORD_KIND_loss);
+		if (loss->reason == LOSS_CUPTI)
+			dropped += (unsigned int)loss->count;
+		else if (loss->reason == LOSS_ZERO_TIME && loss->lost_kind == RECORD_KIND_gpu_set)
+			zero += (unsigned int)loss->count;
+		else if (loss->reason == LOSS_BAD_TIME && loss->lost_kind == RECORD_KIND_gpu_copy)
+			bad += (unsigned int)loss->count;
+	}
+	assert_int_equal(dropped, 5);
+	assert_int_equal(zero, 1);
+	assert_int_equal(bad, 2);
+}
+
+static void an_empty_buffer_is_nothing(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	gpu_records_convert(&cupti, &writer, buffer, 0);
+	assert_null(written(&at));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_kernel_keeps_all_its_fields, begin, end),
+		cmocka_unit_test_setup_teardown(copies_sets_and_waits_are_told_apart, begin, end),
+		cmocka_unit_test_setup_teardown(unusable_times_are_counted_and_reported_once, begin,
+						end),
+		cmocka_unit_test_setup_teardown(an_empty_buffer_is_nothing, begin, end),
+	};
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
