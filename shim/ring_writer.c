@@ -23,8 +23,8 @@ uint64_t ring_writer_used(const struct ring_writer *writer)
 {
 	/* Pairs with the collector's release store: what it has read may be overwritten. */
 	uint64_t tail = atomic_load_explicit(&writer->header->tail, memory_order_acquire);
-	uint64_t used = writer->head - tail;
-	return used <= writer->data_bytes ? used : writer->data_bytes;
+	bool believable = tail <= writer->head && writer->head - tail <= writer->data_bytes;
+	return believable ? writer->head - tail : writer->data_bytes;
 }
 
 void *ring_writer_reserve_slow(struct ring_writer *writer, size_t size_bytes)

@@ -15,16 +15,17 @@ static struct {
 } members[MEMBERS];
 _Atomic uint32_t streams_open_captures;
 
-static void add(uintptr_t handle, uintptr_t origin)
+static bool add(uintptr_t handle, uintptr_t origin)
 {
 	for (uint32_t i = 0; i < MEMBERS; i++) {
 		uintptr_t found = 0;
 		if (atomic_load(&members[i].handle) == handle ||
 		    atomic_compare_exchange_strong(&members[i].handle, &found, handle)) {
 			atomic_store(&members[i].origin, origin);
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 static uintptr_t origin_of(uintptr_t handle)
@@ -41,8 +42,8 @@ void streams_begin_capture(const void *stream)
 	/* Runtime and driver both report the begin of one capture. */
 	if (!stream || origin_of((uintptr_t)stream) == (uintptr_t)stream)
 		return;
-	atomic_fetch_add(&streams_open_captures, 1);
-	add((uintptr_t)stream, (uintptr_t)stream);
+	if (add((uintptr_t)stream, (uintptr_t)stream))
+		atomic_fetch_add(&streams_open_captures, 1);
 }
 
 void streams_end_capture(const void *stream)
