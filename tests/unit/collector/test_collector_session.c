@@ -155,6 +155,43 @@ static void a_flush_request_is_answered_when_the_records_are_in_the_file(void **
 	session_fixture_fini(&session);
 }
 
+/* As when a container ends. */
+static void a_kill_of_job_and_collector_loses_only_the_last_50_ms(void **state)
+{
+	const char *dir = session_make_dir();
+	struct session_fixture session;
+	struct session_ring ring;
+	struct trace_rows rows;
+	char path[1024];
+	pid_t collector;
+
+	(void)state;
+	session_fixture_init(&session, 1, RING_BYTES);
+	collector = session_start_collector(&session, program(), getpid(), dir, "both");
+	assert_true(session_wait_state(&session, RING_COLLECTOR_READY));
+	session_ring_claim(&session, &ring, 0, 1, 1);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct timespec now;
+		uint64_t last_ns;
+
+		put_calls(&ring, 100 * i, 100);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		last_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		/* Busy machines are late; what counts is that it happens without being asked for.
+		 */
+		while (atomic_load(&session.control->written_ticks) < last_ns)
+			usleep(1000);
+	}
+	kill(collector, SIGKILL);
+	waitpid(collector, NULL, 0);
+	session_find_trace(dir, path, sizeof(path));
+	trace_rows_of_file(path, &rows);
+	assert_int_equal(rows.kinds[RECORD_KIND_call].count, 1000);
+	trace_rows_free(&rows);
+	session_remove_dir(dir);
+	session_fixture_fini(&session);
+}
+
 /* ---- jobs that end without saying so ---- */
 
 enum job_end { KILLED, EXECED, EXECED_SAME_PROGRAM, WORKER_LIVES };
@@ -407,6 +444,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_session_that_ends_leaves_a_complete_file),
 		cmocka_unit_test(a_flush_request_is_answered_when_the_records_are_in_the_file),
+		cmocka_unit_test(a_kill_of_job_and_collector_loses_only_the_last_50_ms),
 		cmocka_unit_test(a_killed_job_loses_nothing_that_it_committed),
 		cmocka_unit_test(exec_ends_the_session),
 		cmocka_unit_test(exec_of_the_same_program_ends_the_session),
