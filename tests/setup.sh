@@ -76,32 +76,40 @@ setup_packages() {
 # The CUDA toolkit: the headers that the simulated stack is generated from, and nvcc for the samples.
 # Found in CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda; else the compiler and the headers are taken
 # from the wheels that NVIDIA publishes on PyPI (115 MB), into build-toolkit/ of the checkout.
-setup_wheels="nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* nvidia-cuda-cupti==13.0.*"
+setup_wheels="nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* nvidia-cuda-cupti==13.0.* nvidia-cuda-profiler-api==13.0.*"
 # The tests also compare with cuBLAS's headers, which come with all of cuBLAS (423 MB).
 setup_test_wheels="nvidia-cublas>=13.0,<13.2 nvidia-nvtx==13.0.*"
 
 # setup_toolkit [WHEELS]: more wheels for a machine that has no toolkit.
 setup_toolkit() {
-	local folder more=${1:-}
+	local own=$repository/build-toolkit folder wheels=$setup_wheels${1:+ $1} wheel missing=no
 	for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "$(dirname "$(dirname "$(command -v nvcc || echo /x/x)")")" \
-		/usr/local/cuda "$repository/build-toolkit/nvidia/cu13"; do
-		[ "$folder" = "$repository/build-toolkit/nvidia/cu13" ] && [ -n "$more" ] &&
-			[ ! -f "$folder/include/cublas_v2.h" ] && continue
+		/usr/local/cuda; do
 		if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ] && [ -f "$folder/include/cuda.h" ]; then
 			export CUDA_HOME=$folder
 			say "CUDA toolkit: $folder"
 			return
 		fi
 	done
-	echo "fetch the CUDA compiler from PyPI: python3 python3-pip" | setup_packages
-	say "no CUDA toolkit here: fetching nvcc and headers from PyPI into build-toolkit/ (115 MB${more:+, and 423 MB of cuBLAS})"
-	# shellcheck disable=SC2086 # lists of words
-	if ! python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore --upgrade \
-		--target "$repository/build-toolkit" $setup_wheels $more </dev/null >"$build/pip.log" 2>&1; then
-		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
+	export CUDA_HOME=$own/nvidia/cu13
+	for wheel in $wheels; do
+		grep -qxF -- "$wheel" "$own/fetched.txt" 2>/dev/null || missing=yes
+	done
+	if [ $missing = no ]; then
+		say "CUDA toolkit: $CUDA_HOME, from PyPI"
 		return
 	fi
-	export CUDA_HOME=$repository/build-toolkit/nvidia/cu13
+	echo "fetch the CUDA compiler from PyPI: python3 python3-pip" | setup_packages
+	say "no CUDA toolkit here: fetching nvcc and headers from PyPI into build-toolkit/ (115 MB${1:+, and 423 MB of cuBLAS})"
+	mkdir -p "$own"
+	# shellcheck disable=SC2086 # a list of words
+	if python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore --upgrade \
+		--target "$own" $wheels </dev/null >"$build/pip.log" 2>&1; then
+		printf '%s\n' $wheels >"$own/fetched.txt"
+	else
+		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
+		unset CUDA_HOME
+	fi
 }
 
 # What to build; empty: everything.
