@@ -42,6 +42,8 @@
 #define BUSY_BYTES	(64u * 1024) /* a drain that takes this much is followed by a short sleep */
 #define SLOW_NS		(1000 * MS_NS)
 #define MAPS_MAX_NS	(8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
+#define MAPS_BUDGET_NS	(10 * MS_NS)   /* of one look, as long as the rings wait */
+#define MAPS_LAST_NS	(1000 * MS_NS) /* of the last looks, as long as the job waits */
 #define WATCH_NS	(20 * MS_NS)
 #define NAME_ATTEMPTS	100u
 
@@ -176,7 +178,7 @@ static void update_libraries(struct collector *collector, uint64_t now_ns)
 	bool changed;
 
 	maps = library_map_update(&collector->libraries, clocks_ticks(collector->reader.clock_kind),
-				  &changed, tell_library, collector);
+				  MAPS_BUDGET_NS, &changed, tell_library, collector);
 	/* A job that is just ending has no maps either. */
 	if (maps && !collector->session_end &&
 	    job_watch_maps_lack_memory(&collector->watch, maps) &&
@@ -185,7 +187,9 @@ static void update_libraries(struct collector *collector, uint64_t now_ns)
 	collector->maps_pause_ns = changed ? SLOW_NS : collector->maps_pause_ns * 2;
 	if (collector->maps_pause_ns > MAPS_MAX_NS)
 		collector->maps_pause_ns = MAPS_MAX_NS;
-	collector->next_maps_ns = now_ns + collector->maps_pause_ns;
+	collector->next_maps_ns = now_ns;
+	if (!collector->libraries.is_unfinished)
+		collector->next_maps_ns += collector->maps_pause_ns;
 }
 
 /* `ticks` and `request` were read before the last drain: all that was committed then is on disk
@@ -306,8 +310,12 @@ static int finish(struct collector *collector, struct error *err)
 	/* A thread of a living job may commit a few more records meanwhile; they belong in too. */
 	drain_run(&collector->drain);
 	drain_count_drops(&collector->drain);
-	if (collector->session_end == SESSION_EXITED)
-		update_libraries(collector, now_ns);
+	if (collector->session_end == SESSION_EXITED) {
+		do {
+			update_libraries(collector, now_ns);
+		} while (collector->libraries.is_unfinished &&
+			 clocks_monotonic_ns() - now_ns < MAPS_LAST_NS);
+	}
 	tell_clock(collector);
 	tell_own_cost(collector);
 	trace_writer_complete(collector->writer, ticks);

@@ -158,9 +158,12 @@ void drain_refresh(struct drain *drain)
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
 		const struct ring_view *view = &drain->reader->views[i];
 		struct drain_thread *told = &drain->threads[i];
+		uint32_t state = atomic_load_explicit(&ring_slots(drain->reader->control)[i].state,
+						      memory_order_relaxed);
 		char name[32];
 
-		if (!view->known || !read_comm(drain, view->thread_id, name, sizeof(name)))
+		if (!view->known || state != RING_SLOT_LIVE ||
+		    !read_comm(drain, view->thread_id, name, sizeof(name)))
 			continue;
 		name[sizeof(told->name) - 1] = '\0';
 		if (told->thread == view->thread && strcmp(told->name, name) == 0)

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "record.h"
 #include "small_file.h"
 
@@ -214,9 +215,17 @@ static void tell(const struct library_map *map, const struct record_library *lib
 	fn(context, record);
 }
 
-const char *library_map_update(struct library_map *map, uint64_t ticks, bool *changed,
-			       library_fn *fn, void *context)
+static uint64_t mapping_hash(const struct record_library *library, const char *path,
+			     size_t path_bytes)
 {
+	return hash_bytes(library->address ^ library->file_offset << 20, path, path_bytes) *
+	       0x9e3779b97f4a7c15ull;
+}
+
+const char *library_map_update(struct library_map *map, uint64_t ticks, uint64_t budget_ns,
+			       bool *changed, library_fn *fn, void *context)
+{
+	uint64_t begin_ns = clocks_monotonic_ns();
 	uint64_t hash;
 
 	*changed = false;
@@ -227,6 +236,7 @@ const char *library_map_update(struct library_map *map, uint64_t ticks, bool *ch
 		return map->text;
 	map->text_hash = hash;
 	*changed = true;
+	map->is_unfinished = false;
 	for (const char *line = map->text; *line;) {
 		struct record_library library = {.first_seen_ticks = ticks};
 		const char *end = strchr(line, '\n');
@@ -235,11 +245,14 @@ const char *library_map_update(struct library_map *map, uint64_t ticks, bool *ch
 
 		if (!end)
 			break;
-		if (parse_line(line, &library, &path, &path_bytes)) {
-			hash = hash_bytes(library.address ^ library.file_offset << 20, path,
-					  path_bytes);
-			if (is_new(map, hash * 0x9e3779b97f4a7c15ull))
-				tell(map, &library, path, path_bytes, fn, context);
+		if (parse_line(line, &library, &path, &path_bytes) &&
+		    is_new(map, mapping_hash(&library, path, path_bytes))) {
+			tell(map, &library, path, path_bytes, fn, context);
+			if (clocks_monotonic_ns() - begin_ns > budget_ns) {
+				map->is_unfinished = true;
+				map->text_hash = 0;
+				break;
+			}
 		}
 		line = end + 1;
 	}

@@ -117,7 +117,7 @@ static void libraries_are_told_once_with_their_build_id(void **state)
 
 	(void)state;
 	memset(&libraries, 0, sizeof(libraries));
-	assert_non_null(library_map_update(&map, 5, &changed, note_library, NULL));
+	assert_non_null(library_map_update(&map, 5, UINT64_MAX, &changed, note_library, NULL));
 	assert_true(changed);
 	assert_true(libraries.has_libc);
 	assert_true(libraries.has_build_id);
@@ -125,11 +125,29 @@ static void libraries_are_told_once_with_their_build_id(void **state)
 	fd = open("/proc/self/exe", O_RDONLY);
 	mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	assert_true(mapped != MAP_FAILED);
-	assert_non_null(library_map_update(&map, 6, &changed, note_library, NULL));
+	assert_non_null(library_map_update(&map, 6, UINT64_MAX, &changed, note_library, NULL));
 	assert_true(changed);
 	assert_int_equal(libraries.count, 1);
 	munmap(mapped, 4096);
 	close(fd);
+	library_map_fini(&map);
+}
+
+static void a_short_time_tells_one_library_after_the_other(void **state)
+{
+	struct library_map map = {.pid = getpid()};
+	uint32_t looks = 0;
+	bool changed;
+
+	(void)state;
+	memset(&libraries, 0, sizeof(libraries));
+	do {
+		assert_non_null(library_map_update(&map, 5, 0, &changed, note_library, NULL));
+		looks++;
+	} while (map.is_unfinished && looks < 100000);
+	assert_false(map.is_unfinished);
+	assert_true(libraries.has_libc);
+	assert_true(looks > 1);
 	library_map_fini(&map);
 }
 
@@ -349,6 +367,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(file_names_have_job_rank_host_pid_and_start),
 		cmocka_unit_test(ranks_come_from_the_launcher_nearest_to_the_job),
 		cmocka_unit_test(libraries_are_told_once_with_their_build_id),
+		cmocka_unit_test(a_short_time_tells_one_library_after_the_other),
 		cmocka_unit_test(files_that_are_no_elf_have_no_build_id),
 		cmocka_unit_test(the_link_is_what_device_and_port_can_both_do),
 		cmocka_unit_test(a_zombie_is_dead_with_and_without_pidfd),
