@@ -2,7 +2,7 @@
 /*
  * NCCL flight recorder dumps (TORCH_NCCL_TRACE_BUFFER_SIZE): the last collectives of one rank. Each
  * becomes a span from when it was enqueued to when it was seen to end; one that never ended stays
- * open. The span's value is the collective's sequence number in its process group.
+ * open. The span's value is the bytes of its inputs, its category the sequence number in its group.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "dump_import.h"
 #include "error.h"
+#include "import_api.h"
 #include "import_sink.h"
 #include "text.h"
 
@@ -36,6 +37,28 @@ static uint64_t group_name(struct dump *dump, const struct data_value *entry)
 	return id;
 }
 
+/* Bytes of all inputs, 0 if a type is unknown. */
+static uint64_t input_bytes(const struct data_value *entry)
+{
+	const struct data_value *sizes = data_member(entry, "input_sizes");
+	const struct data_value *types = data_member(entry, "input_dtypes");
+	uint64_t total = 0;
+	for (size_t i = 0; i < data_count(sizes); i++) {
+		const struct data_value *type = data_item(types, i), *shape = data_item(sizes, i);
+		uint64_t bytes = type && type->type == DATA_TEXT
+					 ? import_element_bytes(type->text, type->length)
+					 : 0;
+		for (size_t j = 0; j < data_count(shape); j++) {
+			int64_t extent = data_integer(data_item(shape, j), -1);
+			if (extent < 0 || __builtin_mul_overflow(bytes, (uint64_t)extent, &bytes))
+				return 0;
+		}
+		if (!bytes || __builtin_add_overflow(total, bytes, &total))
+			return 0;
+	}
+	return total;
+}
+
 static void add_entry(struct dump *dump, const struct data_value *entry, uint32_t thread)
 {
 	const struct data_value *name = data_member(entry, "profiling_name");
@@ -60,9 +83,11 @@ static void add_entry(struct dump *dump, const struct data_value *entry, uint32_
 					   : 0,
 		.name = import_sink_name(dump->sink, NAME_MARK, name->text, name->length),
 		.domain = group_name(dump, entry),
-		.value = (uint64_t)sequence,
+		.value = input_bytes(entry),
+		.category = sequence > 0 && sequence <= UINT32_MAX ? (uint32_t)sequence : 0,
 		.type = MARK_SPAN,
 		.source = MARK_TORCH,
+		.peer = MARK_NO_PEER,
 	};
 	import_sink_add(dump->sink, thread, &r);
 }

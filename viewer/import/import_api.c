@@ -141,3 +141,44 @@ struct copy_kinds import_copy_kinds(const char *name, size_t length)
 	}
 	return out;
 }
+
+static const struct {
+	const char *name;
+	uint32_t bytes;
+} element_types[] = {
+	/* c10d's names */
+	{"Float", 4},
+	{"Half", 2},
+	{"BFloat16", 2},
+	{"Double", 8},
+	{"Long", 8},
+	{"Int", 4},
+	{"Short", 2},
+	{"Char", 1},
+	{"Byte", 1},
+	{"Bool", 1},
+	{"Float8_e4m3fn", 1},
+	{"Float8_e5m2", 1},
+	/* the profiler's */
+	{"float", 4},
+	{"c10::Half", 2},
+	{"c10::BFloat16", 2},
+	{"double", 8},
+	{"long", 8},
+	{"long int", 8},
+	{"int", 4},
+	{"short", 2},
+	{"signed char", 1},
+	{"unsigned char", 1},
+	{"bool", 1},
+};
+
+uint64_t import_element_bytes(const char *name, size_t length)
+{
+	for (size_t i = 0; i < LEN(element_types); i++) {
+		if (length == strlen(element_types[i].name) &&
+		    !memcmp(name, element_types[i].name, length))
+			return element_types[i].bytes;
+	}
+	return 0;
+}

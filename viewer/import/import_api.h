@@ -45,4 +45,7 @@ struct copy_kinds {
 /* "Memcpy HtoD (Pageable -> Device)". */
 struct copy_kinds import_copy_kinds(const char *name, size_t length);
 
+/* Size of an element type as c10d or PyTorch's profiler names it; 0 unknown. */
+uint64_t import_element_bytes(const char *name, size_t length);
+
 #endif

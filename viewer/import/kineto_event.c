@@ -71,6 +71,11 @@ static const struct member args_members[] = {
 	MEMBER("Input Types", types, TYPE_RAW, 0),
 	MEMBER("Input Strides", strides, TYPE_RAW, 0),
 	MEMBER("Input strides", strides, TYPE_RAW, 0),
+	MEMBER("Collective name", collective, TYPE_TEXT, 0),
+	MEMBER("In msg nelems", in_elements, TYPE_NUMBER, 0),
+	MEMBER("Out msg nelems", out_elements, TYPE_NUMBER, 0),
+	MEMBER("dtype", element_type, TYPE_TEXT, 0),
+	MEMBER("Process Group Name", group, TYPE_TEXT, 0),
 	MEMBER("name", label, TYPE_TEXT, 0),
 };
 

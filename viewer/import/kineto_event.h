@@ -51,6 +51,9 @@ struct kineto_event {
 	int64_t address, device_type, device_id, total_allocated, total_reserved, to_device;
 	int64_t grid[3], block[3];
 	struct json_slice dims, types, strides;
+	/* collectives */
+	int64_t in_elements, out_elements;
+	struct json_slice collective, element_type, group;
 	struct json_slice label; /* args.name of metadata */
 };
 

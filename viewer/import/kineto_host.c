@@ -136,8 +136,11 @@ static void add_mark(struct kineto *k, const char *domain)
 		.domain = domain ? import_sink_name(k->sink, NAME_MARK, domain, strlen(domain)) : 0,
 		.type = MARK_RANGE,
 		.source = MARK_TORCH,
+		.peer = MARK_NO_PEER,
 	};
-	import_sink_add(k->sink, kineto_thread(k), &r);
+	uint32_t thread = kineto_thread(k);
+	kineto_collective_of(k, thread, begin, &r);
+	import_sink_add(k->sink, thread, &r);
 }
 
 static bool starts(const struct json_slice *name, const char *word)
@@ -186,6 +189,8 @@ static void add_operator(struct kineto *k)
 	if (!kineto_times(k, 0, &begin, &end))
 		return;
 	uint32_t thread = kineto_thread(k);
+	if (json_is(&e->name, "record_param_comms"))
+		kineto_note_collective(k, thread, end);
 	uint32_t call_id = add_gemm(k, thread, begin, end);
 	struct json_slice name = kineto_text(k, &e->name);
 	struct site_frame frame = {

@@ -18,6 +18,13 @@
 
 #define KINETO_FLIGHT_MEMBERS 8u
 
+/* What the last record_param_comms said; the annotation of the collective is inside it. */
+struct kineto_collective {
+	uint32_t thread;
+	int64_t end_ns;
+	uint64_t bytes, communicator;
+};
+
 struct kineto {
 	struct import_job *job;
 	struct import_sink *sink;
@@ -29,6 +36,8 @@ struct kineto {
 	/* the last thread asked for: most events follow others of their thread */
 	int64_t last_process, last_thread;
 	uint32_t last_number;
+
+	struct kineto_collective collective;
 
 	uint64_t events, known_events;
 	uint64_t launches, operators, profiler_ranges, gemms;
@@ -48,6 +57,12 @@ struct json_slice kineto_text(struct kineto *k, const struct json_slice *slice);
 /* Begin and end of the event; false when it was counted as lost under `kind`. */
 bool kineto_times(struct kineto *k, uint16_t kind, int64_t *begin_ns, int64_t *end_ns);
 uint32_t kineto_thread(struct kineto *k);
+
+/* Remembers what an operator record_param_comms says of the collective inside it. */
+void kineto_note_collective(struct kineto *k, uint32_t thread, int64_t end_ns);
+/* Bytes and communicator of an annotation "nccl:...", 0 where the recording does not say. */
+void kineto_collective_of(const struct kineto *k, uint32_t thread, int64_t begin_ns,
+			  struct record_mark *mark);
 
 void kineto_host_event(struct kineto *k);
 void kineto_gpu_event(struct kineto *k);

@@ -165,6 +165,7 @@ static void add_range(struct nsys *n, sqlite3_stmt *s)
 			: type == NVTX_PUSH_POP ? MARK_RANGE
 						: MARK_SPAN,
 		.source = MARK_NVTX,
+		.peer = MARK_NO_PEER,
 		.category = (uint32_t)nsys_int(s, RANGE_CATEGORY),
 	};
 	import_sink_add(n->sink, thread, &r);
@@ -346,6 +347,7 @@ static int read_overhead(struct nsys *n)
 							   sizeof(domain) - 1),
 				.type = MARK_SPAN,
 				.source = MARK_NVTX,
+				.peer = MARK_NO_PEER,
 			};
 			import_sink_add(n->sink, nsys_thread(n, nsys_int(s, 2)), &r);
 		}

@@ -121,7 +121,8 @@ static void collectives_become_spans(void **state)
 		"{\"version\": \"2.3\", \"rank\": 3, \"entries\": ["
 		"{\"profiling_name\": \"nccl:all_reduce\", \"process_group\": [\"0\", "
 		"\"default_pg\"], "
-		"\"collective_seq_id\": 7, \"time_created_ns\": 1700000000000000000, "
+		"\"collective_seq_id\": 7, \"input_sizes\": [[3, 4]], \"input_dtypes\": "
+		"[\"Float\"], \"time_created_ns\": 1700000000000000000, "
 		"\"time_discovered_completed_ns\": 1700000000000005000, \"state\": \"completed\"},"
 		"{\"profiling_name\": \"nccl:send\", \"pg_id\": 2, \"is_p2p\": true, "
 		"\"p2p_seq_id\": 4, "
@@ -139,10 +140,13 @@ static void collectives_become_spans(void **state)
 	assert_string_equal(imported_name(&in, NAME_MARK, done.name), "nccl:all_reduce");
 	assert_string_equal(imported_name(&in, NAME_MARK, done.domain), "default_pg");
 	assert_int_equal(done.end_ticks - done.begin_ticks, 5000);
-	assert_int_equal(done.value, 7);
+	assert_int_equal(done.category, 7);
+	assert_int_equal(done.value, 3 * 4 * 4);
+	assert_int_equal(done.peer, MARK_NO_PEER);
 	assert_int_equal(done.type, MARK_SPAN);
 	assert_int_equal(open.end_ticks, 0);
-	assert_int_equal(open.value, 4);
+	assert_int_equal(open.category, 4);
+	assert_int_equal(open.value, 0);
 	assert_string_equal(imported_name(&in, NAME_MARK, open.domain), "group 2");
 	assert_int_equal(in.report.rank, 3);
 	assert_int_equal(in.report.lost, 1);

@@ -187,6 +187,42 @@ static void steps_and_loader_waits_become_marks(void **state)
 	imported_free(&in);
 }
 
+static void collectives_keep_their_bytes(void **state)
+{
+	struct imported in;
+	struct record_mark told, own;
+	(void)state;
+	import_events(
+		OPERATOR(
+			"record_param_comms", "10", "50",
+			"\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, \"dtype\": "
+			"\"Half\", \"Process Group Name\": \"0\"") ","
+								   "{\"ph\": \"X\", \"cat\": "
+								   "\"user_annotation\", \"name\": "
+								   "\"nccl:all_reduce\", "
+								   "\"pid\": 100, \"tid\": 100, "
+								   "\"ts\": 12, \"dur\": 5, "
+								   "\"args\": {}},"
+								   "{\"ph\": \"X\", \"cat\": "
+								   "\"user_annotation\", \"name\": "
+								   "\"nccl:all_to_all\", "
+								   "\"pid\": 100, \"tid\": 100, "
+								   "\"ts\": 70, \"dur\": 5, "
+								   "\"args\": {\"Input Dims\": "
+								   "[[8, 4], [2]], \"Input type\": "
+								   "[\"float\", \"c10::Half\"]}}",
+		&in);
+	assert_int_equal(in.rc, 0);
+	assert_true(imported_record(&in, RECORD_KIND_mark, 0, &told, NULL));
+	assert_true(imported_record(&in, RECORD_KIND_mark, 1, &own, NULL));
+	assert_int_equal(told.value, 2000);
+	assert_int_not_equal(told.communicator, 0);
+	assert_int_equal(told.peer, MARK_NO_PEER);
+	assert_int_equal(own.value, 8 * 4 * 4 + 2 * 2);
+	assert_int_equal(own.communicator, 0);
+	imported_free(&in);
+}
+
 static void gpu_annotations_are_not_work(void **state)
 {
 	struct imported in;
@@ -390,6 +426,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(python_functions_become_frames_with_lines),
 		cmocka_unit_test(copies_get_their_bytes_from_either_side),
 		cmocka_unit_test(steps_and_loader_waits_become_marks),
+		cmocka_unit_test(collectives_keep_their_bytes),
 		cmocka_unit_test(gpu_annotations_are_not_work),
 		cmocka_unit_test(allocator_events_keep_their_totals),
 		cmocka_unit_test(devices_and_ranks_are_facts_of_the_session),
