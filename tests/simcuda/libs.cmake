@@ -54,6 +54,10 @@ set(simblas_sources simblas_check.c simblas_driver.c simblas_entries.c simblas_g
   simblas_handle.c simblas_model.c simblas_names.c)
 list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
+# cuBLAS's own header says which functions are visible; without it the version script alone does.
+if(NOT EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublas_api.h")
+  set_target_properties(simblas PROPERTIES C_VISIBILITY_PRESET default)
+endif()
 
 # CUPTI: callback ids and result names come from the installed headers, which are a package of their
 # own and in the toolkit a folder of their own.
