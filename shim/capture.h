@@ -19,7 +19,7 @@
 enum { COPY_KIND_H2D = 1, COPY_KIND_D2H = 2, COPY_KIND_D2D = 3, COPY_KIND_DEFAULT = 4 };
 enum { COPY_BLOCKING = 0, COPY_ASYNC = CALL_ASYNC };
 
-void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, int kind,
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, unsigned int kind,
 		  const void *stream, unsigned int flags);
 void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, const void *stream,
 		     unsigned int flags);
@@ -30,7 +30,7 @@ void capture_copy_peer_context(struct call *call, CUdeviceptr dst, CUcontext dst
 			       const void *stream, unsigned int flags);
 /* A NULL end is a symbol: device memory whose address is not known here. */
 void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
-			 int kind, const void *stream, unsigned int flags);
+			 unsigned int kind, const void *stream, unsigned int flags);
 void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const void *stream,
 			    unsigned int flags);
 void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,

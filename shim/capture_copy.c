@@ -73,7 +73,7 @@ static unsigned int guess_direction(struct ends *ends)
 	return is_host(dst) ? COPY_D2H : COPY_D2D;
 }
 
-void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, int kind,
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, unsigned int kind,
 		  const void *stream, unsigned int flags)
 {
 	struct ends ends = { dst, src, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
@@ -106,7 +106,7 @@ void capture_copy(struct call *call, const void *dst, const void *src, size_t si
 }
 
 void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
-			 int kind, const void *stream, unsigned int flags)
+			 unsigned int kind, const void *stream, unsigned int flags)
 {
 	struct ends ends = { dst, src, MEMORY_DEVICE, MEMORY_DEVICE };
 	const void *other = dst ? dst : src;
@@ -136,7 +136,7 @@ void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, 
 	bool has_array = params->srcArray || params->dstArray;
 	size_t size = params->extent.width * params->extent.height * params->extent.depth;
 	capture_copy(call, params->dstPtr.ptr, params->srcPtr.ptr, has_array ? 0 : size,
-		     (int)params->kind, stream, flags);
+		     (unsigned int)params->kind, stream, flags);
 }
 
 void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,

@@ -23,7 +23,7 @@
 #define PRINT(call)                                                                                \
 	do {                                                                                       \
 		errno = 1234;                                                                      \
-		int status = (call);                                                               \
+		int status = (int)(call);                                                               \
 		printf("%s = %d%s\n", #call, status, errno == 1234 ? "" : " ERRNO CHANGED");       \
 	} while (0)
 
