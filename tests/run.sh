@@ -7,6 +7,7 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$repository/build
 jobs=$(nproc)
 labels=()
+all=no
 list=no
 install=yes
 
@@ -14,6 +15,7 @@ usage() {
 	cat <<-END
 	usage: tests/run.sh [options] [-- more options for ctest]
 	  --suite NAME     run only this suite (a ctest label); may be given again
+	  --all            run the suite "sanitizers" too, which builds everything once more
 	  --list           list suites and tests, run nothing
 	  -j N             run N tests at once (here: $jobs)
 	  --build-dir DIR  build there (default: build)
@@ -25,6 +27,7 @@ usage() {
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) labels+=("${2:?--suite needs a name}"); shift ;;
+	--all) all=yes ;;
 	--list) list=yes ;;
 	-j) jobs=${2:?-j needs a number}; shift ;;
 	-j*) jobs=${1#-j} ;;
@@ -54,6 +57,8 @@ fi
 select=()
 if [ ${#labels[@]} -gt 0 ]; then
 	select=(--label-regex "^($(IFS='|'; echo "${labels[*]}"))\$")
+elif [ $all = no ]; then
+	select=(--label-exclude '^sanitizers$')
 fi
 
 # Passes ctest's lines on as they come, keeps back its summary, and says what was slow before it.
@@ -86,6 +91,6 @@ summary_last() {
 }
 
 say "running the tests, $jobs at once"
-ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 -j "$jobs" \
+ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
 	"${select[@]}" "$@" </dev/null 2>&1 | summary_last
 exit "${PIPESTATUS[0]}"
