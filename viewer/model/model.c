@@ -72,6 +72,8 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	memory_usage_build(model);
 	step_detect(model);
 	ledger_build(model);
+	phases_build(model);
+	framework_memory_count_retries(model);
 	*out = model;
 	return 0;
 }
@@ -95,6 +97,7 @@ void model_free(struct model *model)
 	free(model->apis);
 	free(model->memory_events);
 	free(model->step_marks);
+	free(model->phase_marks);
 	free(model->steps.items);
 	free(model);
 }

@@ -15,9 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "framework_memory.h"
 #include "kernel_class.h"
 #include "ledger.h"
 #include "model_source.h"
+#include "phase.h"
 #include "record.h"
 
 #define MODEL_NONE	UINT32_MAX
@@ -127,6 +129,8 @@ struct model_device {
 	size_t unlinked_ops;	   /* without a launch in the file */
 	int64_t begin_ns, end_ns;  /* of its first and last operation */
 	struct memory_usage memory;
+	struct framework_memory framework;
+	struct phase_usage phases;
 	struct device_ledger ledger;
 };
 
@@ -147,10 +151,15 @@ struct step {
 	uint64_t h2d_bytes, d2h_bytes, other_bytes;
 };
 
+/* The surer, the higher. */
+enum step_mark_kind { STEP_MARK_RANGE = 1, STEP_MARK_TORCH, STEP_MARK_API };
+
 struct step_list {
 	enum step_source source;
-	double coverage;    /* share of the launch sequence that the period explains, 0..1 */
-	struct step *items; /* with STEPS_NONE one item, the whole run */
+	enum step_mark_kind mark_kind; /* with STEPS_MARKS */
+	double marked_share; /* with STEPS_MARKS: of the time from the first to the last, 0..1 */
+	double coverage;     /* share of the launch sequence that the period explains, 0..1 */
+	struct step *items;  /* with STEPS_NONE one item, the whole run */
 	size_t count, steady_count, warm_up_count, outlier_count, partial_count;
 };
 
@@ -181,6 +190,8 @@ struct model {
 	size_t memory_event_count;
 	struct step_mark *step_marks; /* by begin */
 	size_t step_mark_count;
+	struct phase_mark *phase_marks; /* by begin */
+	size_t phase_mark_count;
 	uint64_t failed_calls; /* returned an error */
 	bool has_gpu_times;
 
@@ -190,6 +201,7 @@ struct model {
 /* A range that the program named as a step. */
 struct step_mark {
 	int64_t begin_ns, end_ns;
+	uint8_t kind; /* enum step_mark_kind */
 };
 
 /* Reads everything from the source. 0 or a negative code with the reason in *err. */

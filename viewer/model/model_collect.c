@@ -13,13 +13,12 @@
 #include "event_time.h"
 #include "kernel_name.h"
 #include "model_internal.h"
-#include "step_mark_name.h"
 #include "text.h"
 #include "xmalloc.h"
 
 #define LEGACY_STREAM 1u /* cudaStreamLegacy; 0 means the same without per-thread streams */
 
-static uint32_t collect_site(struct model_builder *builder, uint64_t id)
+uint32_t collect_site(struct model_builder *builder, uint64_t id)
 {
 	struct model *model = builder->model;
 	uint64_t *slot;
@@ -196,7 +195,7 @@ static uint16_t collect_thread(struct model_builder *builder, uint32_t number)
 	return (uint16_t)*slot;
 }
 
-static uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
+uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
 {
 	struct model *model = builder->model;
 	struct model_device *device;
@@ -390,37 +389,6 @@ static void collect_gpu(struct model_builder *builder, const struct trace_batch 
 	}
 }
 
-static void collect_marks(struct model_builder *builder, const struct trace_batch *batch)
-{
-	struct model *model = builder->model;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		const struct record_mark *mark =
-			(const void *)((const char *)batch->rows + (size_t)i * batch->row_bytes);
-		uint64_t *is_step;
-		bool is_new;
-
-		if (mark->type == MARK_INSTANT || !mark->end_ticks)
-			continue;
-		is_step = map_slot(&builder->mark_names, mark->name, &is_new);
-		if (is_new) {
-			const char *name =
-				model->source.name(model->source.context, NAME_MARK, mark->name);
-
-			*is_step = name && step_mark_name_matches(name);
-		}
-		if (!*is_step)
-			continue;
-		if (model->step_mark_count == builder->mark_capacity)
-			model->step_marks = array_grow(model->step_marks, &builder->mark_capacity,
-						       sizeof(*model->step_marks));
-		model->step_marks[model->step_mark_count++] = (struct step_mark){
-			.begin_ns = event_time_host(model, mark->begin_ticks),
-			.end_ns = event_time_host(model, mark->end_ticks),
-		};
-	}
-}
-
 static int collect_batch(void *context, const struct trace_batch *batch)
 {
 	struct model_builder *builder = context;
@@ -436,6 +404,9 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 		break;
 	case RECORD_KIND_mark:
 		collect_marks(builder, batch);
+		break;
+	case RECORD_KIND_block:
+		collect_blocks(builder, batch);
 		break;
 	default:
 		collect_host(builder, batch);
@@ -473,7 +444,7 @@ int model_collect(struct model_builder *builder, struct error *err)
 				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
 				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
 				      1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
-				      1ull << RECORD_KIND_gpu_kernel |
+				      1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
 				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
 	struct model *model = builder->model;
 	int rc;

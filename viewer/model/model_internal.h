@@ -13,7 +13,7 @@ struct model_builder {
 	struct model *model;
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
-	size_t device_capacity;
+	size_t device_capacity, phase_mark_capacity;
 	struct map kernels;    /* NAME_KERNEL number -> index */
 	struct map sites;      /* site number -> index */
 	struct map apis;       /* NAME_API number -> index */
@@ -21,12 +21,21 @@ struct model_builder {
 	struct map gemms;      /* hash -> index */
 	struct map threads;    /* number in the file -> index */
 	struct map devices;    /* ordinal -> index */
-	struct map mark_names; /* NAME_MARK number -> 1 + (is a step's name) */
+	struct map mark_names; /* NAME_MARK number -> what the text means, model_marks.c */
 };
 
 /* model_collect.c: all records of the source into the model's arrays, in file order. */
 int model_collect(struct model_builder *builder, struct error *err);
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
+uint32_t collect_site(struct model_builder *builder, uint64_t id);
+uint16_t collect_device(struct model_builder *builder, uint32_t ordinal);
+/* model_marks.c: ranges that name steps or phases. */
+void collect_marks(struct model_builder *builder, const struct trace_batch *batch);
+/* framework_memory.c: what a framework's allocator reported. */
+void collect_blocks(struct model_builder *builder, const struct trace_batch *batch);
+void framework_memory_count_retries(struct model *model);
+/* phase.c: GPU time by phase of the steady steps. */
+void phases_build(struct model *model);
 /* model_link.c: sorts, links calls to parents and operations to calls, fills in what follows. */
 void model_link(struct model_builder *builder);
 /* memory_usage.c: live memory and its peak per device. */

@@ -29,11 +29,46 @@ static void steps_none(struct model *model)
 	};
 }
 
+/* The surest kind of mark that there are enough of; 0: all kinds together. */
+static enum step_mark_kind choose_mark_kind(const struct model *model)
+{
+	size_t counts[STEP_MARK_API + 1] = {0};
+
+	for (size_t i = 0; i < model->step_mark_count; i++)
+		counts[model->step_marks[i].kind]++;
+	for (int kind = STEP_MARK_API; kind >= STEP_MARK_RANGE; kind--) {
+		if (counts[kind] >= 3)
+			return (enum step_mark_kind)kind;
+	}
+	return (enum step_mark_kind)0;
+}
+
+/* A range that is only a part of its step (DeepSpeed's "step" is the optimizer's) still marks the
+ * period: steps then run from begin to begin. */
+static void close_gaps(struct step_list *steps, int64_t marked_ns)
+{
+	int64_t span_ns =
+		steps->items[steps->count - 1].host_end_ns - steps->items[0].host_begin_ns;
+	bool is_sparse = steps->count >= 3 && marked_ns < span_ns / 2;
+
+	steps->marked_share = span_ns > 0 ? (double)marked_ns / (double)span_ns : 0;
+	for (size_t i = 0; i + 1 < steps->count; i++) {
+		struct step *step = &steps->items[i];
+		int64_t seam_ns = steps->items[i + 1].host_begin_ns - step->host_end_ns;
+
+		/* Ranges that follow each other closely are one loop: a short seam belongs to the
+		 * step. */
+		if (is_sparse || seam_ns < (step->host_end_ns - step->host_begin_ns) / 10)
+			step->host_end_ns = steps->items[i + 1].host_begin_ns;
+	}
+}
+
 /* Ranges nested in others of the kind ("iter" in "epoch step") are dropped: the outer ones count.
  */
 static bool steps_from_marks(struct model *model)
 {
 	struct step_list *steps = &model->steps;
+	enum step_mark_kind kind = choose_mark_kind(model);
 	int64_t covered_ns = INT64_MIN, marked_ns = 0;
 
 	if (!model->step_mark_count)
@@ -42,24 +77,21 @@ static bool steps_from_marks(struct model *model)
 	for (size_t i = 0; i < model->step_mark_count; i++) {
 		const struct step_mark *mark = &model->step_marks[i];
 
-		if (mark->begin_ns < covered_ns || mark->end_ns <= mark->begin_ns)
+		if ((kind && mark->kind != kind) || mark->begin_ns < covered_ns ||
+		    mark->end_ns <= mark->begin_ns)
 			continue;
 		covered_ns = mark->end_ns;
 		marked_ns += mark->end_ns - mark->begin_ns;
+		steps->mark_kind = (enum step_mark_kind)mark->kind;
 		steps->items[steps->count++] = (struct step){
 			.host_begin_ns = mark->begin_ns,
 			.host_end_ns = mark->end_ns,
 			.kind = STEP_STEADY,
 		};
 	}
-	/* Ranges that follow each other closely are one loop: a short seam belongs to the step. */
-	for (size_t i = 0; i + 1 < steps->count; i++) {
-		struct step *step = &steps->items[i];
-		int64_t seam_ns = steps->items[i + 1].host_begin_ns - step->host_end_ns;
-
-		if (seam_ns < (step->host_end_ns - step->host_begin_ns) / 10)
-			step->host_end_ns = steps->items[i + 1].host_begin_ns;
-	}
+	if (!steps->count)
+		return false;
+	close_gaps(steps, marked_ns);
 	steps->source = STEPS_MARKS;
 	steps->coverage = 1;
 	/* One or two ranges count when they are what the recording is about. */

@@ -234,6 +234,20 @@ const char *report_step_source_key(enum step_source source)
 	return keys[source];
 }
 
+static const struct {
+	const char *key, *label;
+} mark_kinds[] = {
+	[0] = {"none", ""},
+	[STEP_MARK_RANGE] = {"ranges", "ranges that the program named"},
+	[STEP_MARK_TORCH] = {"torch_profiler", "the steps of torch.profiler"},
+	[STEP_MARK_API] = {"gputrace_step", "gputrace_step()"},
+};
+
+const char *report_step_mark_key(enum step_mark_kind kind)
+{
+	return mark_kinds[kind].key;
+}
+
 char *report_steps_text(const struct model *model)
 {
 	static const char *const how[] = {
@@ -250,7 +264,11 @@ char *report_steps_text(const struct model *model)
 		text_add(&text, "no steps were found; figures are of the whole run");
 		return text_take(&text);
 	}
-	text_addf(&text, "%zu steps by %s", steps->count, how[steps->source]);
+	text_addf(&text, "%zu steps by %s", steps->count,
+		  steps->source == STEPS_MARKS ? mark_kinds[steps->mark_kind].label
+					       : how[steps->source]);
+	if (steps->source == STEPS_MARKS && steps->marked_share < 0.995)
+		text_addf(&text, " (they cover %.0f %% of the time)", 100 * steps->marked_share);
 	if (steps->source != STEPS_MARKS)
 		text_addf(&text, " (%s: %.0f %% of the launches repeat)",
 			  steps->coverage >= 0.95  ? "sure"

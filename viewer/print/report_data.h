@@ -59,5 +59,6 @@ void report_data_free(struct report_data *report);
 /* "100 steps found by the period of the launch sequence (97 % explained), 98 steady, ..." */
 char *report_steps_text(const struct model *model);
 const char *report_step_source_key(enum step_source source);
+const char *report_step_mark_key(enum step_mark_kind kind);
 
 #endif

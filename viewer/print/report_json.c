@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "report_training.h"
 #include "text.h"
 
 static void add_quality(struct json *json, const struct run_report *run)
@@ -31,6 +32,10 @@ static void add_steps(struct json *json, const struct model *model)
 	json_object(json, "steps");
 	json_text(json, "found_by", report_step_source_key(steps->source));
 	json_number(json, "repeating_launches_percent", 100 * steps->coverage);
+	if (steps->source == STEPS_MARKS) {
+		json_text(json, "marked_by", report_step_mark_key(steps->mark_kind));
+		json_number(json, "marked_time_percent", 100 * steps->marked_share);
+	}
 	json_unsigned(json, "count", steps->source == STEPS_NONE ? 0 : steps->count);
 	json_unsigned(json, "steady", steps->source == STEPS_NONE ? 0 : steps->steady_count);
 	json_unsigned(json, "warm_up", steps->warm_up_count);
@@ -120,7 +125,8 @@ static void add_judgements(struct json *json, const struct device_report *device
 	json_end_array(json);
 }
 
-static void add_device(struct json *json, const struct device_report *device)
+static void add_device(struct json *json, const struct device_report *device,
+		       struct symbols *symbols)
 {
 	const struct model_device *of = &device->model->devices[device->device];
 
@@ -140,6 +146,7 @@ static void add_device(struct json *json, const struct device_report *device)
 	json_number(json, "d2h_bytes_per_step", device->d2h_bytes_per_step);
 	json_unsigned(json, "peak_memory_bytes", of->memory.peak_bytes);
 	json_unsigned(json, "gpu_operations", of->op_count);
+	report_training_json(json, device, symbols);
 	json_number(json, "combined_gain_low_ms", device->lower_gain_ms);
 	json_number(json, "combined_gain_high_ms", device->combined_gain_ms);
 	json_array(json, "findings");
@@ -168,7 +175,7 @@ void report_json_add(struct json *json, const struct report_data *report)
 		add_steps(json, run->model);
 		json_array(json, "devices");
 		for (size_t d = 0; d < run->device_count; d++)
-			add_device(json, &run->devices[d]);
+			add_device(json, &run->devices[d], run->symbols);
 		json_end_array(json);
 		json_end_object(json);
 	}

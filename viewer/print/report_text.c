@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "printable.h"
+#include "report_training.h"
 
 struct page {
 	FILE *to;
@@ -224,7 +225,8 @@ static void print_findings(const struct page *page, const struct device_report *
 	}
 }
 
-static void print_device(const struct page *page, const struct device_report *device)
+static void print_device(const struct page *page, const struct device_report *device,
+			 struct symbols *symbols)
 {
 	const struct model_device *of = &device->model->devices[device->device];
 
@@ -243,6 +245,7 @@ static void print_device(const struct page *page, const struct device_report *de
 	else
 		fprintf(page->to, "\n  No GPU times in steady steps: no ledger.\n");
 	print_counts(page, device);
+	report_training_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	print_findings(page, device);
 }
 
@@ -261,6 +264,6 @@ void report_text_print(const struct report_data *report, FILE *to, bool has_colo
 		print_head(&page, run);
 		print_quality(&page, run);
 		for (size_t d = 0; d < run->device_count; d++)
-			print_device(&page, &run->devices[d]);
+			print_device(&page, &run->devices[d], run->symbols);
 	}
 }
