@@ -34,6 +34,8 @@ struct kernel_traits {
 	bool is_persistent;	 /* blocks stay and fetch tiles: no waves */
 	bool is_layout_change;	 /* NCHW to NHWC or back */
 	bool is_fused;		 /* made by a compiler that fuses (Triton) */
+	bool is_fusable;	 /* reads and writes element by element, or reduces rows */
+	bool is_indexing;	 /* moves by index, so that its neighbours cannot take it over */
 	uint8_t align_elements;	 /* alignN in the name, 0 none */
 	uint8_t element_bytes;	 /* of A and B by the name, 0 unknown */
 	uint16_t tile_m, tile_n; /* 0 unknown */

@@ -37,23 +37,21 @@ static void run(struct rule_context *context)
 					     : "there are no matrix products");
 }
 
-/* clang-format off: the page is read as it stands. */
+/* clang-format off */
 const struct rule rule_misaligned_pointer = {
 	.name = "misaligned_pointer",
 	.id = "GT206",
 	.title = "misaligned pointer or leading dimension",
-	.page = "Raised when products whose extents are aligned, but one leading dimension or "
-		"pointer is no\n"
-		"multiple of 16 bytes, take at least 1 % of the mean steady step. Memory of the "
-		"framework\n"
-		"begins at multiples of 256 bytes or more, so this is a view with an offset, or a "
-		"slice of a\n"
-		"wider matrix.\n"
-		"\n"
-		"Gain: as for GT201.\n"
-		"Silent: kernels named for full alignment or CUDA cores; products with a "
-		"misaligned extent,\n"
-		"which are GT201. Not judged: operands that were not recorded.\n"
-		"Wrong when: the copy that the cure needs costs more than it gains.\n",
+	.page =
+"Raised when products whose extents are aligned, but one leading dimension or pointer is no\n"
+"multiple of 16 bytes, take at least 1 % of the mean steady step. Memory of the framework\n"
+"begins at multiples of 256 bytes or more, so this is a view with an offset, or a slice of a\n"
+"wider matrix.\n"
+"\n"
+"Gain: as for GT201.\n"
+"Silent: kernels named for full alignment or CUDA cores; products with a misaligned extent,\n"
+"which are GT201. Not judged: operands that were not recorded.\n"
+"Wrong when: the copy that the cure needs costs more than it gains.\n",
 	.run = run,
 };
+/* clang-format on */

@@ -3,9 +3,13 @@
  * GT102: copies that are asynchronous by name read or write pageable host memory. The driver stages
  * them through its own buffer: slower than the link, and the thread waits meanwhile.
  */
+#include <stdio.h>
+
 #include "rule.h"
 
 #define GAIN_PERCENT 0.5
+/* With nothing to compare with, staging is still told from this share of the step on. */
+#define UNKNOWN_PERCENT 5.0
 
 /* What pinned memory would reach: seen in this run, else what the link attains; 0 unknown. */
 static double pinned_rate(const struct rule_context *context, enum copy_lane lane, bool *is_seen)
@@ -33,6 +37,16 @@ static double charged_idle_ms(const struct rule_context *context, const struct c
 	return idle_ns / 1e6 / context->steady_steps;
 }
 
+static const char *pinned_text(double pinned, bool is_seen, char *text, size_t size)
+{
+	if (pinned > 0)
+		snprintf(text, size, "pinned memory reaches %.1f GB/s %s", pinned,
+			 is_seen ? "in this run" : "on this link");
+	else
+		snprintf(text, size, "what pinned memory reaches here was not recorded");
+	return text;
+}
+
 static void raise(struct rule_context *context, const struct copy_group *group, double low_ms,
 		  double high_ms, double cost_ms, double rate, double pinned, bool is_seen)
 {
@@ -40,6 +54,7 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 	double per_step = (double)group->large_copies / context->steady_steps;
 	double mib = (double)group->large_bytes / context->steady_steps / 1048576;
 	bool is_upload = group->lane == COPY_LANE_H2D_PAGEABLE;
+	char text[96];
 
 	finding->cost_ms = cost_ms;
 	finding->gain_low_ms = low_ms;
@@ -51,14 +66,18 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 		       (double)group->large_bytes / context->steady_steps);
 	finding_number(finding, "copies_per_step", per_step);
 	finding_number(finding, "pageable_gbs", rate);
-	finding_number(finding, "pinned_gbs", pinned);
-	finding_text(finding, "pinned_rate_from", is_seen ? "this run" : "table");
+	if (pinned > 0)
+		finding_number(finding, "pinned_gbs", pinned);
+	finding_text(finding, "pinned_rate_from",
+		     is_seen	  ? "this run"
+		     : pinned > 0 ? "table"
+				  : "unknown");
 	finding_summary(
 		finding,
-		"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; pinned "
-		"memory reaches %.1f GB/s %s. The call returns only when the staging is done.",
+		"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; %s. The "
+		"call returns only when the staging is done.",
 		mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step, rate,
-		pinned, is_seen ? "in this run" : "on this link");
+		pinned_text(pinned, is_seen, text, sizeof(text)));
 	finding_fix(finding,
 		    is_upload ? "Allocate the host buffer once with cudaHostAlloc or "
 				"pin_memory=True in the DataLoader and reuse it; pinning it in "
@@ -85,17 +104,19 @@ static void run(struct rule_context *context)
 		seen++;
 		rate = copy_rate_gbs(group->large_bytes, group->large_busy_ns);
 		pinned = pinned_rate(context, group->lane, &is_seen);
-		if (pinned <= 0) {
-			unknown++;
-			continue;
-		}
 		/* The group's share of what its lane exposes. */
 		exposed_ms = ledger_copy_lane_ms(context->ledger, group->lane) *
 			     (double)group->large_busy_ns / lanes_busy[group->lane];
 		idle_ms = charged_idle_ms(context, group);
 		low_ms = pinned > rate ? exposed_ms * (1 - rate / pinned) : 0;
 		high_ms = exposed_ms + idle_ms;
-		if (rule_percent(context, low_ms) < GAIN_PERCENT)
+		/* Faster than staging ever is: some other way, of which nothing is known. */
+		if (pinned <= 0 && (rule_percent(context, high_ms) < UNKNOWN_PERCENT ||
+				    rate > LINK_PAGEABLE_HIGH_GBS)) {
+			unknown++;
+			continue;
+		}
+		if (pinned > 0 && rule_percent(context, low_ms) < GAIN_PERCENT)
 			continue;
 		raise(context, group, low_ms, high_ms, exposed_ms + idle_ms, rate, pinned, is_seen);
 		raised++;
@@ -111,28 +132,26 @@ static void run(struct rule_context *context)
 					    "memory");
 }
 
+/* clang-format off */
 const struct rule rule_pageable_memory = {
 	.name = "pageable_memory",
 	.id = "GT102",
 	.title = "pageable host memory",
-	.page = "Raised when asynchronous copies of at least 64 KiB have a pageable host side and "
-		"pinned\n"
-		"memory would gain at least 0.5 % of the mean steady step.\n"
-		"\n"
-		"Pageable copies go through a staging buffer of the driver: 3 to 12 GB/s whatever "
-		"the link,\n"
-		"and the calling thread waits although the call is called asynchronous.\n"
-		"\n"
-		"Gain: from the same copies at the pinned rate (the best of this run, else what "
-		"the recorded\n"
-		"link attains), up to all of their exposed time and the idle time charged to their "
-		"calls,\n"
-		"because a pinned copy can run beside compute.\n"
-		"\n"
-		"Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the "
-		"run and\n"
-		"the link unknown.\n"
-		"Wrong when: the buffer is new in every step. Pinning is slow itself "
-		"(milliseconds); pin once.\n",
+	.page =
+"Raised when asynchronous copies of at least 64 KiB have a pageable host side and pinned\n"
+"memory would gain at least 0.5 % of the mean steady step.\n"
+"\n"
+"Pageable copies go through a staging buffer of the driver: 3 to 12 GB/s whatever the link,\n"
+"and the calling thread waits although the call is called asynchronous.\n"
+"\n"
+"Gain: from the same copies at the pinned rate (the best of this run, else what the recorded\n"
+"link attains), up to all of their exposed time and the idle time charged to their calls,\n"
+"because a pinned copy can run beside compute. Without a pinned copy and without the link the\n"
+"range begins at 0, and it is raised when that time is at least 5 % of the step.\n"
+"\n"
+"Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the run, the\n"
+"link unknown and the copies below 5 % of the step.\n"
+"Wrong when: the buffer is new in every step. Pinning is slow itself (milliseconds); pin once.\n",
 	.run = run,
 };
+/* clang-format on */

@@ -18,6 +18,18 @@ const char *product_why_unknown(const struct rule_context *context)
 	return NULL;
 }
 
+uint16_t product_capability(const struct rule_context *context, uint16_t *minor)
+{
+	const struct record_device *record = context->model->devices[context->device].record;
+
+	if (record && record->cc_major) {
+		*minor = record->cc_minor;
+		return record->cc_major;
+	}
+	*minor = context->gpu.row ? context->gpu.row->cc_minor : 0;
+	return context->gpu.row ? context->gpu.row->cc_major : 0;
+}
+
 double product_peak_tflops(const struct rule_context *context, const struct gemm_shape *shape,
 			   const struct kernel_traits *traits)
 {
@@ -78,16 +90,26 @@ static double tiles_of(double m, double n, double tile_m, double tile_n)
 	return ceil(m / tile_m) * ceil(n / tile_n);
 }
 
-double product_tiles(const struct gemm_shape *shape, const struct kernel_traits *traits)
+struct product_tiles product_tiles_of(const struct gemm_shape *shape,
+				      const struct kernel_traits *traits)
 {
 	double as_named, turned;
 
 	if (!traits->tile_m || !traits->tile_n)
-		return 0;
-	/* Row-major callers exchange A and B, and with them what the name's first number means. */
-	as_named = tiles_of(shape->m, shape->n, traits->tile_m, traits->tile_n);
-	turned = tiles_of(shape->m, shape->n, traits->tile_n, traits->tile_m);
-	return (as_named < turned ? as_named : turned) * shape->batch;
+		return (struct product_tiles){0, 0};
+	as_named = tiles_of(shape->m, shape->n, traits->tile_m, traits->tile_n) * shape->batch;
+	turned = tiles_of(shape->m, shape->n, traits->tile_n, traits->tile_m) * shape->batch;
+	return (struct product_tiles){as_named < turned ? as_named : turned,
+				      as_named < turned ? turned : as_named};
+}
+
+bool product_is_memory_bound(const struct rule_context *context, const struct gemm_shape *shape,
+			     const struct kernel_traits *traits)
+{
+	double peak = product_peak_tflops(context, shape, traits);
+	double roof = product_memory_gbs(context);
+
+	return peak > 0 && roof > 0 && gemm_bytes(shape) / roof > gemm_flops(shape) / (peak * 1e3);
 }
 
 bool product_is_at_memory_roof(const struct rule_context *context, uint32_t index)

@@ -17,18 +17,30 @@
 /* Dense peak for the operands' type with the units that the kernel uses, TFLOP/s. */
 double product_peak_tflops(const struct rule_context *context, const struct gemm_shape *shape,
 			   const struct kernel_traits *traits);
+/* Major number of the compute capability, as the device reported it, else of the table; 0 unknown.
+ */
+uint16_t product_capability(const struct rule_context *context, uint16_t *minor);
 double product_memory_gbs(const struct rule_context *context);
 /* SMs of the device as it reported them, else of the table. */
 double product_sms(const struct rule_context *context);
 /* Best time to expect of a shape on Tensor Cores, ns: roofline with whole waves of tiles. */
 double product_ideal_ns(const struct rule_context *context, const struct gemm_shape *shape);
-/* Output tiles, by the tile in the kernel's name; the smaller count of both orientations. */
-double product_tiles(const struct gemm_shape *shape, const struct kernel_traits *traits);
+/* Output tiles by the tile in the kernel's name, in the two ways in which it can lie: row-major
+ * callers exchange A and B, and with them what the name's first number means. */
+struct product_tiles {
+	double least, most; /* 0: no tile in the name */
+};
+struct product_tiles product_tiles_of(const struct gemm_shape *shape,
+				      const struct kernel_traits *traits);
 /* At most 16 rows or columns at 60 % of the memory bandwidth or more: weights are streamed once,
  * and nothing but more rows or smaller weights would help (GT210). */
 bool product_is_at_memory_roof(const struct rule_context *context, uint32_t shape);
 /* Why shapes cannot be compared with this GPU: NULL when they can. */
 const char *product_why_unknown(const struct rule_context *context);
+
+/* The roofline says that memory, not arithmetic, bounds the shape. */
+bool product_is_memory_bound(const struct rule_context *context, const struct gemm_shape *shape,
+			     const struct kernel_traits *traits);
 
 /* "m=4096 n=16 k=4096 fp16 op TN", as evidence. */
 void product_describe(struct finding *finding, const struct gemm_shape *shape);

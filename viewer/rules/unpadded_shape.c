@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "alignment_cause.h"
+#include "product_model.h"
 
 /* Kernels whose names show small accesses where no shape explains them. */
 struct witness {
@@ -93,6 +94,63 @@ static void raise_witness(struct rule_context *context, const struct witness *wi
 	rule_settle(context, finding);
 }
 
+/* Causes that are small one by one, but not together: many odd feature counts, for instance. */
+static bool raise_rest(struct rule_context *context, const struct alignment_cause *causes,
+		       size_t count)
+{
+	struct alignment_cause rest = {.shape = MODEL_NONE};
+	struct finding *finding;
+	const struct gemm_shape *shape;
+	const struct shape_use *use;
+	size_t extents = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (rule_share(context, causes[i].busy_ns) >= ALIGNMENT_SHARE_PERCENT)
+			continue;
+		extents++;
+		rest.busy_ns += causes[i].busy_ns;
+		rest.products += causes[i].products;
+		rest.low_ns += causes[i].low_ns;
+		rest.high_ns += causes[i].high_ns;
+		if (causes[i].shape_ns > rest.shape_ns) {
+			rest.shape_ns = causes[i].shape_ns;
+			rest.shape = causes[i].shape;
+			rest.alignment = causes[i].alignment;
+		}
+	}
+	if (extents < 2 || rule_share(context, rest.busy_ns) < ALIGNMENT_SHARE_PERCENT)
+		return false;
+	shape = &context->model->gemms[rest.shape];
+	use = &context->work.shapes[rest.shape];
+	finding = rule_raise(context, use->call);
+	finding->cost_ms = rule_ms(context, rest.busy_ns);
+	finding->gain_low_ms = rest.low_ns / 1e6 / context->steady_steps;
+	finding->gain_high_ms = rest.high_ns / 1e6 / context->steady_steps;
+	finding->draws_from = 1u << LEDGER_GEMM;
+	finding->per_step = (double)rest.products / context->steady_steps;
+	finding_number(finding, "extents", (double)extents);
+	finding_number(finding, "extent", rest.alignment.extent);
+	finding_number(finding, "aligned_bytes", rest.alignment.aligned_bytes);
+	finding_number(finding, "padded_extent", rest.alignment.padded_best);
+	product_describe(finding, shape);
+	finding_text(finding, "kernel", context->model->kernels[use->kernel].short_name);
+	finding_number(finding, "gemm_ms_per_step", finding->cost_ms);
+	finding_summary(finding,
+			"%zu more extents are contiguous and misaligned; products with them take "
+			"%.2f ms of each %s (%.1f %%) together. The heaviest is %c = %u in m=%u "
+			"n=%u k=%u (%s, aligned to %u bytes).",
+			extents, finding->cost_ms, context->unit,
+			rule_percent(context, finding->cost_ms), rest.alignment.dimension,
+			rest.alignment.extent, shape->m, shape->n, shape->k,
+			gemm_type_name(shape->type_a), rest.alignment.aligned_bytes);
+	finding_fix(finding,
+		    "Pad them to multiples of 128 bytes, or of 16 bytes where that is too "
+		    "much: %u to %u, and so on.",
+		    rest.alignment.extent, rest.alignment.padded_best);
+	rule_settle(context, finding);
+	return true;
+}
+
 static void run(struct rule_context *context)
 {
 	struct witness witness = find_witness(context);
@@ -107,6 +165,7 @@ static void run(struct rule_context *context)
 			raised++;
 		}
 	}
+	raised += raise_rest(context, causes, count);
 	if (rule_share(context, witness.busy_ns) >= ALIGNMENT_SHARE_PERCENT) {
 		raise_witness(context, &witness);
 		raised++;
@@ -123,38 +182,31 @@ static void run(struct rule_context *context)
 	free(causes);
 }
 
-/* clang-format off: the page is read as it stands. */
+/* clang-format off */
 const struct rule rule_unpadded_shape = {
 	.name = "unpadded_shape",
 	.id = "GT201",
 	.title = "unpadded Tensor Core shape",
-	.page = "Raised when products with a misaligned operand take at least 1 % of the mean "
-		"steady step. An\n"
-		"operand is misaligned when its contiguous extent is no multiple of 16 bytes: 8 "
-		"elements of\n"
-		"fp16 or bf16, 4 of tf32, 16 of fp8 or int8. By cuBLAS's column-major convention A "
-		"is\n"
-		"contiguous along m (k when transposed), B along k (n when transposed), C along m. "
-		"Extents\n"
-		"that are contiguous nowhere, such as a batch of 31, are no fault. Products of one "
-		"misaligned\n"
-		"extent are one finding. Leading dimensions and pointers that alone are misaligned "
-		"are GT206.\n"
-		"\n"
-		"Witness: a Tensor Core kernel named alignN with N elements below 16 bytes. A name "
-		"that says\n"
-		"full alignment or CUDA cores (simt) overrules the shape; it is then silent.\n"
-		"\n"
-		"Advice: the next multiple of 128 bytes (50257 -> 50304, 10922 -> 10944 in fp16).\n"
-		"Gain: from an aligned twin in the same run if there is one; else from 10 % of the "
-		"products'\n"
-		"time (20 % for odd extents), the least that was published, up to what a roofline "
-		"with whole\n"
-		"waves at 85 % of the dense peak leaves. Unknown GPU: published range only.\n"
-		"\n"
-		"Not judged: neither shapes nor alignment in the kernels' names.\n"
-		"Wrong when: padding means more work elsewhere (a much larger softmax), or an odd "
-		"extent is\n"
-		"required by an exchange format.\n",
+	.page =
+"Raised when products with a misaligned operand take at least 1 % of the mean steady step. An\n"
+"operand is misaligned when its contiguous extent is no multiple of 16 bytes: 8 elements of\n"
+"fp16 or bf16, 4 of tf32, 16 of fp8 or int8. By cuBLAS's column-major convention A is\n"
+"contiguous along m (k when transposed), B along k (n when transposed), C along m. Extents\n"
+"that are contiguous nowhere, such as a batch of 31, are no fault. Products of one misaligned\n"
+"extent are one finding; extents that are below 1 % one by one are one finding together.\n"
+"Leading dimensions and pointers that alone are misaligned are GT206.\n"
+"\n"
+"Witness: a Tensor Core kernel named alignN with N elements below 16 bytes. A name that says\n"
+"full alignment or CUDA cores (simt) overrules the shape; it is then silent.\n"
+"\n"
+"Advice: the next multiple of 128 bytes (50257 -> 50304, 10922 -> 10944 in fp16).\n"
+"Gain: from an aligned twin in the same run if there is one; else from 10 % of the products'\n"
+"time (20 % for odd extents), the least that was published, up to what a roofline with whole\n"
+"waves at 85 % of the dense peak leaves. Unknown GPU: published range only.\n"
+"\n"
+"Not judged: neither shapes nor alignment in the kernels' names.\n"
+"Wrong when: padding means more work elsewhere (a much larger softmax), or an odd extent is\n"
+"required by an exchange format.\n",
 	.run = run,
 };
+/* clang-format on */

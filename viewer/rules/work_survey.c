@@ -9,8 +9,6 @@
 
 #include "xmalloc.h"
 
-#define MATH_PEDANTIC 2 /* record_gemm.math_flags */
-
 void work_visit_steady(const struct model *model, size_t device,
 		       void (*visit)(void *context, const struct gpu_op *op), void *context)
 {
@@ -77,7 +75,7 @@ static void add_kernel(void *context, const struct gpu_op *op)
 			&pass->model->gemms[pass->model->calls[product].detail];
 
 		use->shaped_ns += busy_ns;
-		if (shape->math_flags & MATH_PEDANTIC)
+		if (shape->math_flags & WORK_MATH_PEDANTIC)
 			use->pedantic_ns += busy_ns;
 		add_to_shape(pass, op, product);
 	} else if (op->kernel_class == KERNEL_GEMM || op->kernel_class == KERNEL_CONV) {
@@ -100,4 +98,27 @@ void work_survey_free(struct work_survey *survey)
 	free(survey->shapes);
 	free(survey->kernels);
 	memset(survey, 0, sizeof(*survey));
+}
+
+struct kernel_sum work_sum(const struct model *model, const struct work_survey *survey,
+			   bool (*is_wanted)(const struct kernel_traits *traits))
+{
+	struct kernel_sum sum = {.kernel = MODEL_NONE, .call = MODEL_NONE};
+	int64_t most_ns = -1;
+
+	for (uint32_t k = 0; k < model->kernel_count; k++) {
+		const struct kernel_use *use = &survey->kernels[k];
+
+		if (!use->launches || !is_wanted(&model->kernels[k].traits))
+			continue;
+		sum.busy_ns += use->busy_ns;
+		sum.launches += use->launches;
+		sum.names++;
+		if (use->busy_ns > most_ns) {
+			most_ns = use->busy_ns;
+			sum.kernel = k;
+			sum.call = use->call;
+		}
+	}
+	return sum;
 }

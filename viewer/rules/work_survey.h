@@ -8,6 +8,8 @@
 
 #include "model.h"
 
+#define WORK_MATH_PEDANTIC 2 /* in gemm_shape.math_flags: exact math was asked for */
+
 /* Of one shape. */
 struct shape_use {
 	int64_t busy_ns, heaviest_ns;
@@ -33,8 +35,19 @@ struct work_survey {
 	int64_t shaped_ns;	    /* products with a shape */
 };
 
+/* Kernels of one sort together. */
+struct kernel_sum {
+	int64_t busy_ns;
+	uint64_t launches;
+	size_t names;
+	uint32_t kernel, call; /* the name with most time, MODEL_NONE none; its longest launch */
+};
+
 void work_survey_build(const struct model *model, size_t device, struct work_survey *survey);
 void work_survey_free(struct work_survey *survey);
+
+struct kernel_sum work_sum(const struct model *model, const struct work_survey *survey,
+			   bool (*is_wanted)(const struct kernel_traits *traits));
 
 /* Calls visit() for every operation of the device's steady steps, in the order of their begins. */
 void work_visit_steady(const struct model *model, size_t device,

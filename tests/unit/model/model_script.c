@@ -29,6 +29,8 @@ struct script {
 	size_t device_count;
 	struct trace_health health;
 	uint32_t next_call_id, next_correlation;
+	uint32_t gpu_stream, peer_device;
+	uint64_t copy_source, copy_destination, copy_stream;
 };
 
 static uint64_t name_id(struct script *script, const char *name)
@@ -136,24 +138,46 @@ static int source_read(void *context, uint64_t kind_mask,
 	return 0;
 }
 
+struct record_device *script_add_device(struct script *script, const char *gpu_name,
+					uint16_t link_gen, uint16_t link_width)
+{
+	size_t length = strlen(gpu_name);
+	struct record_device *device = xcalloc(1, sizeof(*device) + length + 1);
+
+	device->ordinal = (uint32_t)script->device_count;
+	device->link_gen = device->link_gen_max = link_gen;
+	device->link_width = device->link_width_max = link_width;
+	device->name_bytes = (uint32_t)length;
+	memcpy(device->name, gpu_name, length);
+	script->devices[script->device_count++] = device;
+	return device;
+}
+
 struct script *script_new(const char *gpu_name, uint32_t sm_count, uint16_t link_gen,
 			  uint16_t link_width)
 {
 	struct script *script = xcalloc(1, sizeof(*script));
 
 	script->health.session_end = 1;
-	if (gpu_name) {
-		size_t length = strlen(gpu_name);
-		struct record_device *device = xcalloc(1, sizeof(*device) + length + 1);
-
-		device->sm_count = sm_count;
-		device->link_gen = device->link_gen_max = link_gen;
-		device->link_width = device->link_width_max = link_width;
-		device->name_bytes = (uint32_t)length;
-		memcpy(device->name, gpu_name, length);
-		script->devices[script->device_count++] = device;
-	}
+	script->gpu_stream = 7;
+	script->peer_device = DEVICE_UNKNOWN;
+	if (gpu_name)
+		script_add_device(script, gpu_name, link_gen, link_width)->sm_count = sm_count;
 	return script;
+}
+
+void script_use_stream(struct script *script, uint32_t stream)
+{
+	script->gpu_stream = stream;
+}
+
+void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
+		     uint32_t peer_device)
+{
+	script->copy_source = source;
+	script->copy_destination = destination;
+	script->copy_stream = stream;
+	script->peer_device = peer_device;
 }
 
 void script_free(struct script *script)
@@ -263,7 +287,10 @@ uint32_t script_add_copy(struct script *script, const struct script_call *call, 
 	record.direction = direction;
 	record.source_kind = source_kind;
 	record.destination_kind = destination_kind;
-	record.peer_device = DEVICE_UNKNOWN;
+	record.source = script->copy_source;
+	record.destination = script->copy_destination;
+	record.stream = script->copy_stream;
+	record.peer_device = script->peer_device;
 	add_row(script, RECORD_KIND_copy, &record, sizeof(record), call->thread);
 	return record.call.call_id;
 }
@@ -326,8 +353,8 @@ void script_add_mark(struct script *script, const char *name, int64_t begin_ns, 
 	add_row(script, RECORD_KIND_mark, &record, sizeof(record), 1);
 }
 
-static struct gpu_part gpu_part_of(uint32_t device, uint32_t correlation, int64_t begin_ns,
-				   int64_t end_ns)
+static struct gpu_part gpu_part_of(const struct script *script, uint32_t device,
+				   uint32_t correlation, int64_t begin_ns, int64_t end_ns)
 {
 	struct gpu_part part;
 
@@ -336,7 +363,7 @@ static struct gpu_part gpu_part_of(uint32_t device, uint32_t correlation, int64_
 	part.end_ns = (uint64_t)end_ns;
 	part.correlation = correlation;
 	part.device = device;
-	part.stream = 7;
+	part.stream = script->gpu_stream;
 	return part;
 }
 
@@ -346,7 +373,7 @@ void script_add_kernel(struct script *script, uint32_t device, const char *name,
 	struct record_gpu_kernel record;
 
 	memset(&record, 0, sizeof(record));
-	record.gpu = gpu_part_of(device, correlation, begin_ns, end_ns);
+	record.gpu = gpu_part_of(script, device, correlation, begin_ns, end_ns);
 	record.kernel = name_id(script, name);
 	add_row(script, RECORD_KIND_gpu_kernel, &record, sizeof(record), 0);
 }
@@ -358,12 +385,12 @@ void script_add_gpu_copy(struct script *script, uint32_t device, uint8_t directi
 	struct record_gpu_copy record;
 
 	memset(&record, 0, sizeof(record));
-	record.gpu = gpu_part_of(device, correlation, begin_ns, end_ns);
+	record.gpu = gpu_part_of(script, device, correlation, begin_ns, end_ns);
 	record.size_bytes = bytes;
 	record.direction = direction;
 	record.source_kind = source_kind;
 	record.destination_kind = destination_kind;
-	record.peer_device = DEVICE_UNKNOWN;
+	record.peer_device = script->peer_device;
 	add_row(script, RECORD_KIND_gpu_copy, &record, sizeof(record), 0);
 }
 
@@ -373,7 +400,7 @@ void script_add_gpu_set(struct script *script, uint32_t device, uint64_t bytes,
 	struct record_gpu_set record;
 
 	memset(&record, 0, sizeof(record));
-	record.gpu = gpu_part_of(device, correlation, begin_ns, end_ns);
+	record.gpu = gpu_part_of(script, device, correlation, begin_ns, end_ns);
 	record.size_bytes = bytes;
 	add_row(script, RECORD_KIND_gpu_set, &record, sizeof(record), 0);
 }

@@ -21,6 +21,15 @@ struct trace_health *script_health(struct script *script);
 void script_info(struct script *script, const char *key, const char *value);
 struct record_device *script_device(struct script *script, size_t index);
 
+/* Another GPU, ordinal 1 and so on, on NUMA node 0. */
+struct record_device *script_add_device(struct script *script, const char *gpu_name,
+					uint16_t link_gen, uint16_t link_width);
+/* What the next records have beside their arguments: CUPTI's stream number (7 at first), and of
+ * copies the addresses, the stream's handle and the other GPU (nothing recorded at first). */
+void script_use_stream(struct script *script, uint32_t stream);
+void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
+		     uint32_t peer_device);
+
 /* ---- records with explicit times ---- */
 
 struct script_call {

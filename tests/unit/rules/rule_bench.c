@@ -6,11 +6,16 @@
 
 #include <string.h>
 
-void bench_init(struct bench *bench)
+void bench_init_gpu(struct bench *bench, const char *gpu_name)
 {
 	memset(bench, 0, sizeof(*bench));
-	bench->script = script_new("NVIDIA A100-SXM4-80GB", 108, 4, 16);
+	bench->script = script_new(gpu_name, 108, 4, 16);
 	machine_init(&bench->machine, bench->script);
+}
+
+void bench_init(struct bench *bench)
+{
+	bench_init_gpu(bench, "NVIDIA A100-SXM4-80GB");
 }
 
 void bench_run(struct bench *bench)
@@ -30,7 +35,7 @@ void bench_run(struct bench *bench)
 		assert_true(finding->gain_high_ms <= available_ms + 1e-9);
 		assert_true(finding->gain_low_ms <= finding->gain_high_ms);
 		assert_true(finding->gain_low_ms >= 0);
-		assert_true(finding->cost_ms > 0);
+		assert_true(finding->cost_ms > 0 || finding->severity == SEVERITY_INFO);
 		assert_non_null(finding->summary);
 		assert_non_null(finding->fix);
 		assert_true(finding->evidence_count > 0);
@@ -113,7 +118,10 @@ const char *bench_text(const struct finding *finding, const char *key)
 
 void bench_assert_range_holds(const struct finding *finding, double gained_ms)
 {
-	if (gained_ms < finding->gain_low_ms || gained_ms > finding->gain_high_ms)
+	const double rounding_ms = 1e-6; /* both sides are sums of nanoseconds */
+
+	if (gained_ms < finding->gain_low_ms - rounding_ms ||
+	    gained_ms > finding->gain_high_ms + rounding_ms)
 		fail_msg("%s: the cure gained %.3f ms, the range says %.3f to %.3f", finding->id,
 			 gained_ms, finding->gain_low_ms, finding->gain_high_ms);
 }

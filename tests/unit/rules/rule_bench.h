@@ -19,6 +19,7 @@ struct bench {
 
 /* An A100 on PCIe gen 4 x16. */
 void bench_init(struct bench *bench);
+void bench_init_gpu(struct bench *bench, const char *gpu_name); /* likewise, with 108 SMs */
 void bench_run(struct bench *bench); /* builds the model, runs the rules on device 0 */
 void bench_fini(struct bench *bench);
 double bench_step_ms(const struct bench *bench);

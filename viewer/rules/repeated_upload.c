@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GT105: the same host memory is uploaded step after step. It may be new data in an old buffer: the
+ * content is not compared, so the finding asks and promises nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "map.h"
+#include "rule.h"
+
+#define LEAST_STEPS  5
+#define COST_PERCENT 1.0
+
+/* One place in host memory that is uploaded. */
+struct upload {
+	uint64_t address, size_bytes;
+	size_t last_step, steps, copies;
+	int64_t busy_ns;
+	uint32_t call;
+};
+
+struct uploads {
+	const struct model *model;
+	struct map known;
+	struct upload *items;
+	size_t count, capacity;
+	size_t seen, unknown; /* copies with and without an address */
+	size_t step;	      /* being looked at, from 1 */
+};
+
+static void add_upload(struct uploads *uploads, const struct gpu_op *op)
+{
+	const struct transfer *transfer = NULL;
+	struct upload *upload;
+	uint64_t *slot;
+	bool is_new;
+
+	if (op->type != GPU_OP_COPY || uploads->model->transfers[op->detail].direction != COPY_H2D)
+		return;
+	uploads->seen++;
+	if (op->call != MODEL_NONE && uploads->model->calls[op->call].kind == RECORD_KIND_copy)
+		transfer = &uploads->model->transfers[uploads->model->calls[op->call].detail];
+	if (!transfer || !transfer->host_address) {
+		uploads->unknown++;
+		return;
+	}
+	slot = map_slot(&uploads->known, map_mix(transfer->host_address, transfer->size_bytes),
+			&is_new);
+	if (is_new) {
+		if (uploads->count == uploads->capacity)
+			uploads->items = array_grow(uploads->items, &uploads->capacity,
+						    sizeof(*uploads->items));
+		*slot = uploads->count;
+		uploads->items[uploads->count++] = (struct upload){
+			.address = transfer->host_address,
+			.size_bytes = transfer->size_bytes,
+			.call = op->call,
+		};
+	}
+	upload = &uploads->items[*slot];
+	if (upload->last_step != uploads->step)
+		upload->steps++;
+	upload->last_step = uploads->step;
+	upload->copies++;
+	upload->busy_ns += op->end_ns - op->begin_ns;
+}
+
+static void find_uploads(const struct rule_context *context, struct uploads *uploads)
+{
+	const struct model *model = context->model;
+
+	for (size_t s = 0; s < model->steps.count; s++) {
+		const struct step_window *window = &context->ledger->windows[s];
+		size_t first, limit;
+
+		if (model->steps.items[s].kind != STEP_STEADY)
+			continue;
+		uploads->step++;
+		model_ops_between(model, context->device, window->begin_ns, window->end_ns, &first,
+				  &limit);
+		for (size_t i = first; i < limit; i++)
+			add_upload(uploads, &model->ops[i]);
+	}
+}
+
+static void raise(struct rule_context *context, const struct upload *upload, size_t steps)
+{
+	struct finding *finding = rule_raise(context, upload->call);
+	double per_step = (double)upload->copies / context->steady_steps;
+
+	finding->cost_ms = rule_ms(context, upload->busy_ns);
+	finding->per_step = per_step;
+	finding_number(finding, "bytes_per_step", per_step * (double)upload->size_bytes);
+	finding_number(finding, "copy_bytes", (double)upload->size_bytes);
+	finding_number(finding, "copies_per_step", per_step);
+	finding_number(finding, "steps", (double)upload->steps);
+	finding_number(finding, "copy_ms_per_step", finding->cost_ms);
+	finding_text(finding, "content", "not checked");
+	finding_summary(finding,
+			"The same %.2f MiB of host memory are uploaded in %zu of %zu steady steps "
+			"(%.4g times per step, %.2f ms of copying); the content was not checked, "
+			"it may be new each time.",
+			(double)upload->size_bytes / 1048576, upload->steps, steps, per_step,
+			finding->cost_ms);
+	finding_fix(finding, "If the data does not change (a mask, a table, constants), upload it "
+			     "once before the loop and keep it on the GPU.");
+	rule_settle(context, finding);
+	finding->severity = SEVERITY_INFO;
+}
+
+static void run(struct rule_context *context)
+{
+	struct uploads uploads = {.model = context->model};
+	size_t raised = 0;
+
+	map_init(&uploads.known);
+	find_uploads(context, &uploads);
+	for (size_t i = 0; i < uploads.count; i++) {
+		const struct upload *upload = &uploads.items[i];
+
+		if (upload->steps < LEAST_STEPS || upload->steps * 2 < uploads.step ||
+		    rule_share(context, upload->busy_ns) < COST_PERCENT)
+			continue;
+		raise(context, upload, uploads.step);
+		raised++;
+	}
+	if (!raised && uploads.seen && uploads.unknown == uploads.seen)
+		rule_not_judged(context, "the host addresses of the uploads were not recorded");
+	else if (!raised)
+		rule_silent(context, uploads.seen ? "no host memory is uploaded in 5 steady steps "
+						    "or more at 1 %% of the step"
+						  : "nothing is uploaded in the steady steps");
+	free(uploads.items);
+	map_fini(&uploads.known);
+}
+
+/* clang-format off */
+const struct rule rule_repeated_upload = {
+	.name = "repeated_upload",
+	.id = "GT105",
+	.title = "repeated upload",
+	.page =
+"Raised as an information when the same host address and size is copied to the GPU in at least\n"
+"5 steady steps and in half of them, and these copies take at least 1 % of the mean step.\n"
+"\n"
+"Whether the bytes are the same is not checked: a loader that reuses one pinned buffer looks\n"
+"exactly like a table that is uploaded again and again. So no gain is stated. If the data is\n"
+"constant, all of the copy's exposed time is the gain.\n"
+"\n"
+"Silent: buffers that change from step to step. Not judged: imported recordings, which have\n"
+"no host addresses.\n"
+"Wrong when: the buffer is filled anew in each step, which is what a good loader does.\n",
+	.run = run,
+};
+/* clang-format on */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GT111: copies of several GPUs at once are each slower by their number than a copy alone: they
+ * share a switch's uplink, a root port or the host's memory.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "rule.h"
+
+#define EXPOSED_PERCENT 2.0
+#define SOLO_LIMIT	1.1 /* mean number of GPUs that copy during a copy */
+#define SHARED_LEAST	1.8
+#define RATE_SLACK	1.3 /* shared rate times their number may exceed the solo rate by this */
+
+struct interval {
+	int64_t begin_ns, end_ns;
+	uint64_t size_bytes;
+	size_t device;
+	uint32_t call;
+	uint8_t direction;
+};
+
+struct intervals {
+	struct interval *items;
+	size_t count, capacity;
+	int64_t longest_ns;
+};
+
+struct rates {
+	uint64_t solo_bytes, shared_bytes, solo, shared;
+	int64_t solo_ns, shared_ns;
+	double gpus_ns; /* shared_ns weighted by the number of GPUs */
+	uint32_t call;
+};
+
+static int compare_intervals(const void *left, const void *right)
+{
+	const struct interval *a = left, *b = right;
+
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+/* Large copies of pinned memory: what pageable copies reach is not the link's doing. */
+static void collect(const struct model *model, struct intervals *intervals)
+{
+	for (size_t i = 0; i < model->op_count; i++) {
+		const struct gpu_op *op = &model->ops[i];
+		const struct transfer *transfer = &model->transfers[op->detail];
+		bool is_upload;
+
+		if (op->type != GPU_OP_COPY || transfer->size_bytes < COPY_LARGE_BYTES)
+			continue;
+		is_upload = transfer->direction == COPY_H2D;
+		if ((!is_upload && transfer->direction != COPY_D2H) ||
+		    (is_upload ? transfer->source_kind : transfer->destination_kind) ==
+			    MEMORY_PAGEABLE)
+			continue;
+		if (intervals->count == intervals->capacity)
+			intervals->items = array_grow(intervals->items, &intervals->capacity,
+						      sizeof(*intervals->items));
+		intervals->items[intervals->count++] =
+			(struct interval){op->begin_ns, op->end_ns, transfer->size_bytes,
+					  op->device,	op->call,   transfer->direction};
+		if (op->end_ns - op->begin_ns > intervals->longest_ns)
+			intervals->longest_ns = op->end_ns - op->begin_ns;
+	}
+	if (intervals->count)
+		qsort(intervals->items, intervals->count, sizeof(*intervals->items),
+		      compare_intervals);
+}
+
+/* Mean number of GPUs, itself included, that copy in this direction during the copy. */
+static double copying_gpus(const struct intervals *intervals, size_t index)
+{
+	const struct interval *self = &intervals->items[index];
+	int64_t overlap_ns = 0, length_ns = self->end_ns - self->begin_ns;
+	size_t first = index;
+
+	if (length_ns <= 0)
+		return 1;
+	while (first &&
+	       intervals->items[first - 1].begin_ns > self->begin_ns - intervals->longest_ns)
+		first--;
+	for (size_t i = first; i < intervals->count && intervals->items[i].begin_ns < self->end_ns;
+	     i++) {
+		const struct interval *other = &intervals->items[i];
+		int64_t begin_ns =
+			other->begin_ns > self->begin_ns ? other->begin_ns : self->begin_ns;
+		int64_t end_ns = other->end_ns < self->end_ns ? other->end_ns : self->end_ns;
+
+		if (other->device != self->device && other->direction == self->direction &&
+		    end_ns > begin_ns)
+			overlap_ns += end_ns - begin_ns;
+	}
+	return 1 + (double)overlap_ns / (double)length_ns;
+}
+
+static struct rates measure(const struct rule_context *context, const struct intervals *intervals,
+			    uint8_t direction)
+{
+	struct rates rates = {.call = MODEL_NONE};
+
+	for (size_t i = 0; i < intervals->count; i++) {
+		const struct interval *self = &intervals->items[i];
+		int64_t length_ns = self->end_ns - self->begin_ns;
+		double gpus;
+
+		if (self->device != context->device || self->direction != direction)
+			continue;
+		gpus = copying_gpus(intervals, i);
+		if (gpus <= SOLO_LIMIT) {
+			rates.solo++;
+			rates.solo_bytes += self->size_bytes;
+			rates.solo_ns += length_ns;
+		} else if (gpus >= SHARED_LEAST) {
+			rates.shared++;
+			rates.shared_bytes += self->size_bytes;
+			rates.shared_ns += length_ns;
+			rates.gpus_ns += gpus * (double)length_ns;
+			rates.call = self->call;
+		}
+	}
+	return rates;
+}
+
+static void raise(struct rule_context *context, const struct rates *rates, double solo,
+		  double shared, double gpus, double exposed_ms, const char *direction)
+{
+	struct finding *finding = rule_raise(context, rates->call);
+	double lost_ms = exposed_ms * (1 - shared / solo);
+
+	finding->cost_ms = lost_ms;
+	finding->gain_high_ms = lost_ms;
+	/* Taking turns gains nothing where all GPUs must have their data at once. */
+	finding->gain_low_ms = 0;
+	finding->draws_from = 1u << LEDGER_COPY;
+	finding_text(finding, "direction", direction);
+	finding_number(finding, "solo_gbs", solo);
+	finding_number(finding, "shared_gbs", shared);
+	finding_number(finding, "gpus_at_once", gpus);
+	finding_number(finding, "solo_copies", (double)rates->solo);
+	finding_number(finding, "shared_copies", (double)rates->shared);
+	finding_summary(finding,
+			"%s copies run at %.1f GB/s while %.1f GPUs copy at once, and at %.1f GB/s "
+			"alone: they share one uplink. It costs %.2f ms of each %s (%.1f %%).",
+			direction, shared, gpus, solo, lost_ms, context->unit,
+			rule_percent(context, lost_ms));
+	finding_fix(finding,
+		    "Use GPUs under different switches or root ports for the ranks that "
+		    "load data (nvidia-smi topo -m), or let them copy at different times.");
+	rule_settle(context, finding);
+}
+
+/* Whether it was raised; *has_shared and *has_solo: what there was to compare. */
+static bool judge_direction(struct rule_context *context, const struct intervals *intervals,
+			    uint8_t direction, bool *has_shared, bool *has_both)
+{
+	struct rates rates = measure(context, intervals, direction);
+	enum copy_lane lane = direction == COPY_H2D ? COPY_LANE_H2D_OTHER : COPY_LANE_D2H_OTHER;
+	double exposed_ms = ledger_copy_lane_ms(context->ledger, lane);
+	double solo = copy_rate_gbs(rates.solo_bytes, rates.solo_ns);
+	double shared = copy_rate_gbs(rates.shared_bytes, rates.shared_ns);
+	double gpus = rates.shared_ns > 0 ? rates.gpus_ns / (double)rates.shared_ns : 0;
+
+	*has_shared |= rates.shared > 0;
+	*has_both |= rates.shared && rates.solo;
+	if (!rates.shared || !rates.solo || shared * gpus > solo * RATE_SLACK ||
+	    rule_percent(context, exposed_ms) < EXPOSED_PERCENT)
+		return false;
+	raise(context, &rates, solo, shared, gpus, exposed_ms,
+	      direction == COPY_H2D ? "H2D" : "D2H");
+	return true;
+}
+
+static void run(struct rule_context *context)
+{
+	struct intervals intervals = {.items = NULL};
+	bool has_shared = false, has_both = false, is_raised;
+
+	collect(context->model, &intervals);
+	is_raised = judge_direction(context, &intervals, COPY_H2D, &has_shared, &has_both);
+	is_raised |= judge_direction(context, &intervals, COPY_D2H, &has_shared, &has_both);
+	free(intervals.items);
+	if (is_raised)
+		return;
+	if (has_shared && !has_both)
+		rule_not_judged(context, "GPUs copy at the same time, but no copy of this GPU ran "
+					 "alone to compare with");
+	else
+		rule_silent(context, has_shared ? "copies at the same time are not slower by their "
+						  "number, or below 2 %% of the step"
+						: "no other GPU of this recording copies at the "
+						  "same time");
+}
+
+/* clang-format off */
+const struct rule rule_shared_uplink = {
+	.name = "shared_uplink",
+	.id = "GT111",
+	.title = "shared uplink",
+	.page =
+"Raised when exposed copies of pinned memory are at least 2 % of the mean steady step, and copies\n"
+"of at least 1 MiB that run while other GPUs of the same recording copy in the same direction\n"
+"are slower than a copy alone by about the number of GPUs that copy.\n"
+"\n"
+"Cost: the exposed copies' time that the solo rate would save. Gain: up to that; nothing where\n"
+"all GPUs need their data at the same moment and taking turns only moves the wait.\n"
+"\n"
+"Silent: one GPU in the recording, or copies that do not slow each other.\n"
+"Not judged: no copy of this GPU ran alone.\n"
+"Wrong when: host memory, not the uplink, is the bottleneck (NUMA placement).\n",
+	.run = run,
+};
+/* clang-format on */
