@@ -64,9 +64,14 @@ void call_failed(const struct call *call)
 	case 702: /* launch timeout */
 	case 709: /* context destroyed */
 	case 710: /* assertion in a kernel */
-	case 714: case 715: case 716: case 717: case 718: /* hardware stack, instruction, address */
+	case 714:
+	case 715:
+	case 716:
+	case 717:
+	case 718: /* hardware stack, instruction, address */
 	case 719: /* launch failure */
-	case 721: case 999:
+	case 721:
+	case 999:
 		if (!call->parent)
 			session_flush_wait();
 		break;

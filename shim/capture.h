@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last column of the tables: each function turns an intercepted call into records. They run
- * after the real call with its arguments; what an out-parameter points to is read only when the call
- * succeeded and the pointer is not NULL.
+ * after the real call with its arguments; what an out-parameter points to is read only when the
+ * call succeeded and the pointer is not NULL.
  */
 #ifndef GPUTRACE_SHIM_CAPTURE_H
 #define GPUTRACE_SHIM_CAPTURE_H
@@ -19,8 +19,8 @@
 enum { COPY_KIND_H2D = 1, COPY_KIND_D2H = 2, COPY_KIND_D2D = 3, COPY_KIND_DEFAULT = 4 };
 enum { COPY_BLOCKING = 0, COPY_ASYNC = CALL_ASYNC };
 
-void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, unsigned int kind,
-		  const void *stream, unsigned int flags);
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes,
+		  unsigned int kind, const void *stream, unsigned int flags);
 void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, const void *stream,
 		     unsigned int flags);
 void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,
@@ -100,7 +100,7 @@ struct gemm_shape {
 	int64_t stride_a, stride_b, stride_c;
 	const void *a, *b, *c;
 	int type_a, type_b, type_c; /* cudaDataType, or element types below 0: GEMM_ELEMENT */
-	int compute;                /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
+	int compute;		    /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
 };
 #define GEMM_ELEMENT(type) (-(int)ELEMENT_##type)
 enum { BLAS_COMPUTE_SAME = -1, BLAS_COMPUTE_32F = 68 };

@@ -73,10 +73,10 @@ static unsigned int guess_direction(struct ends *ends)
 	return is_host(dst) ? COPY_D2H : COPY_D2D;
 }
 
-void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes, unsigned int kind,
-		  const void *stream, unsigned int flags)
+void capture_copy(struct call *call, const void *dst, const void *src, size_t size_bytes,
+		  unsigned int kind, const void *stream, unsigned int flags)
 {
-	struct ends ends = { dst, src, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	struct ends ends = {dst, src, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
 	unsigned int direction = COPY_UNKNOWN;
 	switch (kind) {
 	case 0:
@@ -108,7 +108,7 @@ void capture_copy(struct call *call, const void *dst, const void *src, size_t si
 void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
 			 unsigned int kind, const void *stream, unsigned int flags)
 {
-	struct ends ends = { dst, src, MEMORY_DEVICE, MEMORY_DEVICE };
+	struct ends ends = {dst, src, MEMORY_DEVICE, MEMORY_DEVICE};
 	const void *other = dst ? dst : src;
 	bool other_is_host = kind == COPY_KIND_H2D || kind == COPY_KIND_D2H;
 	uint8_t other_kind = other_is_host ? host_kind(other) : device_kind(other);
@@ -142,7 +142,7 @@ void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, 
 void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,
 		       int src_device, size_t size_bytes, const void *stream, unsigned int flags)
 {
-	struct ends ends = { dst, src, device_kind(dst), device_kind(src) };
+	struct ends ends = {dst, src, device_kind(dst), device_kind(src)};
 	(void)src_device;
 	write_copy(call, &ends, size_bytes, COPY_PEER, (uint32_t)dst_device, stream, flags);
 }
@@ -152,7 +152,7 @@ void capture_copy_peer_context(struct call *call, CUdeviceptr dst, CUcontext dst
 			       const void *stream, unsigned int flags)
 {
 	const void *to = (const void *)(uintptr_t)dst, *from = (const void *)(uintptr_t)src;
-	struct ends ends = { to, from, device_kind(to), device_kind(from) };
+	struct ends ends = {to, from, device_kind(to), device_kind(from)};
 	(void)src_context;
 	write_copy(call, &ends, size_bytes, COPY_PEER, device_of_context(dst_context), stream,
 		   flags);
@@ -195,7 +195,7 @@ static void capture_driver(struct call *call, struct ends *ends, size_t size_byt
 void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const void *stream,
 			    unsigned int flags)
 {
-	struct ends ends = { NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	struct ends ends = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
 	size_t size = 0;
 	if (copy && !call->status) {
 		ends.src = driver_side(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
@@ -210,7 +210,7 @@ void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const 
 void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,
 			    unsigned int flags)
 {
-	struct ends ends = { NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN };
+	struct ends ends = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
 	size_t size = 0;
 	if (copy && !call->status) {
 		ends.src = driver_side(copy->srcMemoryType, copy->srcHost, copy->srcDevice,

@@ -36,7 +36,8 @@ static uint32_t place_of(const void *handle, bool make)
 			continue;
 		if (!make)
 			return HANDLES;
-		if (atomic_compare_exchange_strong(&handles[at].handle, &found, (uintptr_t)handle) ||
+		if (atomic_compare_exchange_strong(&handles[at].handle, &found,
+						   (uintptr_t)handle) ||
 		    found == (uintptr_t)handle)
 			return at;
 	}
@@ -86,9 +87,10 @@ void capture_blas_math(struct call *call, const void *handle, int mode)
 static uint8_t element_of(int type)
 {
 	static const uint8_t elements[] = {
-		[0] = ELEMENT_F32,  [1] = ELEMENT_F64,     [2] = ELEMENT_F16,     [3] = ELEMENT_I8,
-		[4] = ELEMENT_C64,  [5] = ELEMENT_C128,    [10] = ELEMENT_I32,    [14] = ELEMENT_BF16,
-		[28] = ELEMENT_F8E4M3, [29] = ELEMENT_F8E5M2, [33] = ELEMENT_F4,
+		[0] = ELEMENT_F32,     [1] = ELEMENT_F64,   [2] = ELEMENT_F16,
+		[3] = ELEMENT_I8,      [4] = ELEMENT_C64,   [5] = ELEMENT_C128,
+		[10] = ELEMENT_I32,    [14] = ELEMENT_BF16, [28] = ELEMENT_F8E4M3,
+		[29] = ELEMENT_F8E5M2, [33] = ELEMENT_F4,
 	};
 	if (type < 0)
 		return (uint8_t)-type;
@@ -112,14 +114,17 @@ static uint8_t compute_of(int compute, uint8_t own, uint8_t *math_flags)
 	case COMPUTE_FAST_TF32:
 		*math_flags |= GEMM_TF32_ALLOWED;
 		return ELEMENT_TF32;
-	case BLAS_COMPUTE_32F: case 74: case 75: /* fast 16F, fast 16BF: products in 16 bits */
+	case BLAS_COMPUTE_32F:
+	case 74:
+	case 75: /* fast 16F, fast 16BF: products in 16 bits */
 		return ELEMENT_F32;
 	case 71:
 		*math_flags |= GEMM_PEDANTIC;
 		return ELEMENT_F64;
 	case 70:
 		return ELEMENT_F64;
-	case 72: case 73:
+	case 72:
+	case 73:
 		return ELEMENT_I32;
 	default:
 		return ELEMENT_UNKNOWN;
@@ -172,9 +177,9 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 	gemm->type_a = element_of(shape->type_a);
 	gemm->type_b = element_of(shape->type_b);
 	gemm->type_c = element_of(shape->type_c);
-	gemm->math_flags = (math & 15) == MATH_TF32     ? GEMM_TF32_ALLOWED :
-			   (math & 15) == MATH_PEDANTIC ? GEMM_PEDANTIC :
-							  0;
+	gemm->math_flags = (math & 15) == MATH_TF32	  ? GEMM_TF32_ALLOWED
+			   : (math & 15) == MATH_PEDANTIC ? GEMM_PEDANTIC
+							  : 0;
 	gemm->type_compute = compute_of(shape->compute, gemm->type_a, &gemm->math_flags);
 	gemm->reserved0 = 0;
 	gemm->reserved1 = 0;

@@ -14,8 +14,8 @@ void capture_launch(struct call *call, const void *function, const dim3 *grid, c
 	call->flags |= (uint16_t)(CALL_ASYNC | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
 	/* Before the record: the name must not come after what refers to it. */
 	uint64_t kernel = function ? kernels_number(call->thread, function,
-						    (flags & LAUNCH_BY_HANDLE) && !call->status) :
-				     0;
+						    (flags & LAUNCH_BY_HANDLE) && !call->status)
+				   : 0;
 	struct record_launch *launch = call_record(call, RECORD_KIND_launch, sizeof(*launch));
 	if (!launch)
 		return;
@@ -52,8 +52,8 @@ void capture_launch_driver_config(struct call *call, const void *function,
 		capture_launch(call, function, &none, &none, 0, NULL, LAUNCH_BY_HANDLE);
 		return;
 	}
-	dim3 grid = { config->gridDimX, config->gridDimY, config->gridDimZ };
-	dim3 block = { config->blockDimX, config->blockDimY, config->blockDimZ };
+	dim3 grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
+	dim3 block = {config->blockDimX, config->blockDimY, config->blockDimZ};
 	capture_launch(call, function, &grid, &block, config->sharedMemBytes, config->hStream,
 		       LAUNCH_BY_HANDLE);
 }

@@ -2,9 +2,9 @@
 /*
  * Starts gputrace-collector so that the traced program notices nothing: a middle process, made by
  * clone() with exit signal 0, makes the collector its child and ends at once. The program gets no
- * SIGCHLD, wait(-1) does not see the middle process (it needs __WCLONE), and the collector belongs to
- * init. Both processes share our memory until exec, so they use nothing but system calls. Where the
- * collector would become a child of the program itself (PID 1, child subreaper), or cannot be
+ * SIGCHLD, wait(-1) does not see the middle process (it needs __WCLONE), and the collector belongs
+ * to init. Both processes share our memory until exec, so they use nothing but system calls. Where
+ * the collector would become a child of the program itself (PID 1, child subreaper), or cannot be
  * started, or does not answer, the same code runs on a thread.
  */
 #include "collector_start.h"
@@ -37,9 +37,9 @@
 #endif
 
 #define READY_TIMEOUT_NS 200000000ull
-#define STACK_BYTES (64u * 1024)
-#define COLLECTOR_FD 3 /* where the collector finds the session's memory */
-#define PATH_BYTES 4096
+#define STACK_BYTES	 (64u * 1024)
+#define COLLECTOR_FD	 3 /* where the collector finds the session's memory */
+#define PATH_BYTES	 4096
 
 struct launch {
 	const char *path;
@@ -125,12 +125,13 @@ static int launch_collector(struct launch *launch)
 /* The first that can be executed; NULL when there is none. */
 static const char *find_collector(char path[PATH_BYTES])
 {
-	static const char *const places[] = { "gputrace-collector", "../bin/gputrace-collector",
-					      "../libexec/gputrace/gputrace-collector" };
+	static const char *const places[] = {"gputrace-collector", "../bin/gputrace-collector",
+					     "../libexec/gputrace/gputrace-collector"};
 	if (shim_options.collector)
 		return access(shim_options.collector, X_OK) ? NULL : shim_options.collector;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		int length = snprintf(path, PATH_BYTES, "%s/%s", session_own_directory(), places[i]);
+		int length =
+			snprintf(path, PATH_BYTES, "%s/%s", session_own_directory(), places[i]);
 		if (length > 0 && length < PATH_BYTES && !access(path, X_OK))
 			return path;
 	}
@@ -148,7 +149,7 @@ static bool wait_ready(void)
 					     memory_order_acquire);
 		if (state != RING_COLLECTOR_NONE)
 			return state == RING_COLLECTOR_READY;
-		struct timespec pause = { 0, 100000 };
+		struct timespec pause = {0, 100000};
 		nanosleep(&pause, NULL);
 	} while (ticks_monotonic() - begin_ns < READY_TIMEOUT_NS);
 	state = RING_COLLECTOR_NONE;
@@ -227,7 +228,7 @@ static void *watching_thread(void *unused)
 	struct ring_control *control = session_control;
 	(void)unused;
 	while (!atomic_load_explicit(&control->session_ended, memory_order_relaxed)) {
-		struct timespec pause = { 0, 100000000 };
+		struct timespec pause = {0, 100000000};
 		nanosleep(&pause, NULL);
 		if (own_threads_are_last())
 			atomic_store_explicit(&control->session_ended, 1, memory_order_release);

@@ -6,8 +6,8 @@
 #ifndef GPUTRACE_SHIM_COLLECTOR_START_H
 #define GPUTRACE_SHIM_COLLECTOR_START_H
 
-/* 0 when a collector is attached. *reason: why it is a thread and not a process, NULL for a process;
- * a text that stays. */
+/* 0 when a collector is attached. *reason: why it is a thread and not a process, NULL for a
+ * process; a text that stays. */
 int collector_start(int memfd, const char **reason);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own declaration of the part of CUPTI that is used: functions found at run time and the
- * offsets of record fields. CUPTI only ever appends to its records, so fields are read by offset and
- * one reader serves every version from 11.8 on. abi_check_cupti.c compares all of this with the
+ * offsets of record fields. CUPTI only ever appends to its records, so fields are read by offset
+ * and one reader serves every version from 11.8 on. abi_check_cupti.c compares all of this with the
  * installed header where there is one.
  */
 #ifndef GPUTRACE_SHIM_CUPTI_ABI_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUPTI_OLDEST_VERSION 18u     /* 11.8: the oldest record layouts that are read */
+#define CUPTI_OLDEST_VERSION	 18u /* 11.8: the oldest record layouts that are read */
 #define CUPTI_PER_THREAD_VERSION 21u /* 12.3: buffers per thread */
 
 enum {

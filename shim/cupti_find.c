@@ -63,8 +63,10 @@ static int major_of(const char *path)
 static void *open_beside(const char *cudart)
 {
 	static const char *const places[] = {
-		"%s/libcupti.so.%d", "%s/../../cuda_cupti/lib/libcupti.so.%d",
-		"%s/../extras/CUPTI/lib64/libcupti.so.%d", "%s/../lib/libcupti.so.%d",
+		"%s/libcupti.so.%d",
+		"%s/../../cuda_cupti/lib/libcupti.so.%d",
+		"%s/../extras/CUPTI/lib64/libcupti.so.%d",
+		"%s/../lib/libcupti.so.%d",
 	};
 	char directory[PATH_BYTES];
 	void *handle = NULL;
@@ -104,7 +106,7 @@ static int driver_major(void)
 	union {
 		void *object;
 		int (*function)(int *);
-	} get_version = { real_driver_symbol("cuDriverGetVersion") };
+	} get_version = {real_driver_symbol("cuDriverGetVersion")};
 	int version = 0;
 	if (!get_version.object || get_version.function(&version))
 		return 0;
@@ -113,7 +115,7 @@ static int driver_major(void)
 
 static void *open_any(const char **reason)
 {
-	struct loaded loaded = { "", "", false };
+	struct loaded loaded = {"", "", false};
 	void *handle = NULL;
 
 	dl_iterate_phdr(look, &loaded);
@@ -155,7 +157,7 @@ const char *cupti_find(struct cupti *cupti)
 		union {                                                                            \
 			void *object;                                                              \
 			int(*function) params;                                                     \
-		} convert = { real_dlsym(handle, "cupti" #name) };                                 \
+		} convert = {real_dlsym(handle, "cupti" #name)};                                   \
 		cupti->name = convert.function;                                                    \
 		if ((needed) && !convert.object)                                                   \
 			return "libcupti lacks cupti" #name;                                       \
@@ -165,7 +167,7 @@ const char *cupti_find(struct cupti *cupti)
 	union {
 		int (*function)(uint32_t *);
 		void *object;
-	} any = { cupti->GetVersion };
+	} any = {cupti->GetVersion};
 	Dl_info info;
 	if (dladdr(any.object, &info) && info.dli_fname)
 		snprintf(cupti->path, sizeof(cupti->path), "%s", info.dli_fname);

@@ -71,7 +71,7 @@ static bool driver_ready(void)
 		union {                                                                            \
 			void *object;                                                              \
 			int(*function) params;                                                     \
-		} convert = { find(#symbol) };                                                     \
+		} convert = {find(#symbol)};                                                       \
 		driver.field = convert.function;                                                   \
 	} while (0);
 	DRIVER_FUNCTIONS(FIELD)
@@ -91,7 +91,7 @@ static void describe(int device, bool is_simulated, struct thread *thread)
 {
 	char name[256] = "";
 	size_t memory_bytes = 0;
-	uint8_t uuid[16] = { 0 };
+	uint8_t uuid[16] = {0};
 
 	if (driver.name)
 		driver.name(name, sizeof(name) - 1, device);
@@ -107,7 +107,7 @@ static void describe(int device, bool is_simulated, struct thread *thread)
 	if (!record)
 		return;
 	memset(record, 0, size);
-	record->head = (struct record_head){ RECORD_KIND_device, (uint16_t)size, 0 };
+	record->head = (struct record_head){RECORD_KIND_device, (uint16_t)size, 0};
 	record->ordinal = (uint32_t)device;
 	record->flags = is_simulated ? DEVICE_SIMULATED : 0;
 	record->memory_bytes = memory_bytes;

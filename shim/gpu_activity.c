@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs CUPTI: subscribes to the callbacks of wrapped functions (they leave the correlation id in the
- * open call), hands out activity buffers, and fetches them from a thread of ours every 100 ms.
+ * Runs CUPTI: subscribes to the callbacks of wrapped functions (they leave the correlation id in
+ * the open call), hands out activity buffers, and fetches them from a thread of ours every 100 ms.
  * CUPTI's callbacks run on the program's threads: they only mark a buffer as full, and no lock is
  * held anywhere around a call into CUPTI.
  */
@@ -26,13 +26,13 @@
 #include "ticks.h"
 #include "wrap.h"
 
-#define BUFFER_BYTES (1024u * 1024)
-#define BUFFERS 256u
-#define SPARE_BUFFERS 2u
-#define PERIOD_MS 100
+#define BUFFER_BYTES	(1024u * 1024)
+#define BUFFERS		256u
+#define SPARE_BUFFERS	2u
+#define PERIOD_MS	100
 #define FINISH_LIMIT_NS 2000000000ull
-#define CALLBACK_IDS 4096u /* ids of a domain; asking for the name ends earlier */
-#define RECORD_BYTES 224u  /* to estimate how many records a lost buffer held */
+#define CALLBACK_IDS	4096u /* ids of a domain; asking for the name ends earlier */
+#define RECORD_BYTES	224u  /* to estimate how many records a lost buffer held */
 
 enum buffer_state { BUFFER_NONE, BUFFER_FREE, BUFFER_OUT, BUFFER_FULL, BUFFER_BUSY };
 static struct {
@@ -115,7 +115,8 @@ static void buffer_completed(void *context, uint32_t stream, uint8_t *bytes, siz
 	for (uint32_t i = 0; i < BUFFERS; i++) {
 		if (buffers[i].bytes == bytes && bytes &&
 		    atomic_load(&buffers[i].state) == BUFFER_OUT) {
-			buffers[i].valid_size = valid_size < BUFFER_BYTES ? valid_size : BUFFER_BYTES;
+			buffers[i].valid_size =
+				valid_size < BUFFER_BYTES ? valid_size : BUFFER_BYTES;
 			atomic_store_explicit(&buffers[i].state, BUFFER_FULL, memory_order_release);
 			return;
 		}
@@ -172,8 +173,8 @@ static bool wants_correlation(const char *name, int domain)
 		const char *wrapped = library->rows[row].name;
 		if (!strncmp(wrapped, "__", 2) && strncmp(name, "__", 2))
 			wrapped += 2;
-		if ((library->rows[row].effect & EFFECT_WAITS) &&
-		    !strncmp(wrapped, name, length) && !wrapped[length])
+		if ((library->rows[row].effect & EFFECT_WAITS) && !strncmp(wrapped, name, length) &&
+		    !wrapped[length])
 			return true;
 	}
 	return false;
@@ -223,12 +224,13 @@ static void *activity_thread(void *unused)
 {
 	(void)unused;
 	struct thread *thread = thread_attach();
-	/* A program whose main thread ended by pthread_exit() ends with its last thread: not ours. */
+	/* A program whose main thread ended by pthread_exit() ends with its last thread: not ours.
+	 */
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
 		prepare_spares();
 		for (int i = 0; i < PERIOD_MS / 5 && !atomic_load(&stop); i++) {
-			struct timespec pause = { 0, 5000000 };
+			struct timespec pause = {0, 5000000};
 			nanosleep(&pause, NULL);
 		}
 		if (!atomic_load(&stop))
@@ -268,9 +270,9 @@ static int enable_kinds(char *missing, size_t size)
 		int kind;
 		const char *name;
 	} kinds[] = {
-		{ CUPTI_KIND_CONCURRENT_KERNEL, "kernels" }, { CUPTI_KIND_MEMCPY, "copies" },
-		{ CUPTI_KIND_MEMCPY2, "peer copies" },       { CUPTI_KIND_MEMSET, "sets" },
-		{ CUPTI_KIND_SYNCHRONIZATION, "waits" },
+		{CUPTI_KIND_CONCURRENT_KERNEL, "kernels"}, {CUPTI_KIND_MEMCPY, "copies"},
+		{CUPTI_KIND_MEMCPY2, "peer copies"},	   {CUPTI_KIND_MEMSET, "sets"},
+		{CUPTI_KIND_SYNCHRONIZATION, "waits"},
 	};
 	int enabled = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -365,7 +367,7 @@ void gpu_activity_finish(void)
 	atomic_store_explicit(&stop, 1, memory_order_release);
 	while (!atomic_load_explicit(&stopped, memory_order_acquire) &&
 	       ticks_monotonic() - begin_ns < FINISH_LIMIT_NS) {
-		struct timespec pause = { 0, 1000000 };
+		struct timespec pause = {0, 1000000};
 		nanosleep(&pause, NULL);
 	}
 	if (!atomic_load(&stopped))

@@ -50,7 +50,7 @@ static void *begin_record(struct thread *thread, unsigned int kind, size_t size,
 		return NULL;
 	memset(out, 0, size);
 	*out = *part;
-	out->head = (struct record_head){ (uint16_t)kind, (uint16_t)size, 0 };
+	out->head = (struct record_head){(uint16_t)kind, (uint16_t)size, 0};
 	return out;
 }
 
@@ -91,17 +91,17 @@ static void convert_kernel(struct thread *thread, const unsigned char *record)
 
 static uint8_t memory_kind_of(unsigned int kind)
 {
-	static const uint8_t kinds[] = { MEMORY_UNKNOWN, MEMORY_PAGEABLE, MEMORY_PINNED,
-					 MEMORY_DEVICE,  MEMORY_ARRAY,    MEMORY_MANAGED,
-					 MEMORY_DEVICE,  MEMORY_MANAGED };
+	static const uint8_t kinds[] = {MEMORY_UNKNOWN, MEMORY_PAGEABLE, MEMORY_PINNED,
+					MEMORY_DEVICE,	MEMORY_ARRAY,	 MEMORY_MANAGED,
+					MEMORY_DEVICE,	MEMORY_MANAGED};
 	return kind < sizeof(kinds) ? kinds[kind] : MEMORY_UNKNOWN;
 }
 
 static uint8_t direction_of(unsigned int copy_kind)
 {
-	static const uint8_t directions[] = { COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_H2D,
-					      COPY_D2H,     COPY_D2D, COPY_D2D, COPY_D2D,
-					      COPY_D2D,     COPY_H2H, COPY_PEER };
+	static const uint8_t directions[] = {COPY_UNKNOWN, COPY_H2D, COPY_D2H, COPY_H2D,
+					     COPY_D2H,	   COPY_D2D, COPY_D2D, COPY_D2D,
+					     COPY_D2D,	   COPY_H2H, COPY_PEER};
 	return copy_kind < sizeof(directions) ? directions[copy_kind] : COPY_UNKNOWN;
 }
 
@@ -140,8 +140,7 @@ static void convert_peer_copy(struct thread *thread, const unsigned char *record
 static void convert_set(struct thread *thread, const unsigned char *record)
 {
 	struct gpu_part part = GPU_PART(memset);
-	struct record_gpu_set *out =
-		begin_record(thread, RECORD_KIND_gpu_set, sizeof(*out), &part);
+	struct record_gpu_set *out = begin_record(thread, RECORD_KIND_gpu_set, sizeof(*out), &part);
 	if (!out)
 		return;
 	out->size_bytes = READ(memset, bytes, uint64_t);
@@ -152,7 +151,7 @@ static void convert_set(struct thread *thread, const unsigned char *record)
 
 static void convert_sync(struct thread *thread, const unsigned char *record)
 {
-	static const uint32_t scopes[] = { 0, SYNC_EVENT, 4, SYNC_STREAM, SYNC_DEVICE };
+	static const uint32_t scopes[] = {0, SYNC_EVENT, 4, SYNC_STREAM, SYNC_DEVICE};
 	struct gpu_part part = {
 		.begin_ns = READ(sync, start, uint64_t),
 		.end_ns = READ(sync, end, uint64_t),
@@ -204,7 +203,7 @@ void gpu_records_count_dropped(uint64_t count)
 
 void gpu_records_write_losses(struct thread *thread)
 {
-	static const uint16_t reasons[LOST_KINDS] = { LOSS_CUPTI, LOSS_ZERO_TIME, LOSS_BAD_TIME };
+	static const uint16_t reasons[LOST_KINDS] = {LOSS_CUPTI, LOSS_ZERO_TIME, LOSS_BAD_TIME};
 	for (unsigned int loss = 0; loss < LOST_KINDS; loss++) {
 		for (unsigned int kind = 0; kind < RECORD_KIND_LIMIT; kind++) {
 			uint64_t count = atomic_exchange_explicit(&losses[loss][kind], 0,
@@ -218,7 +217,7 @@ void gpu_records_write_losses(struct thread *thread)
 				continue;
 			}
 			*out = (struct record_loss){
-				.head = { RECORD_KIND_loss, sizeof(*out), 0 },
+				.head = {RECORD_KIND_loss, sizeof(*out), 0},
 				.ticks = ticks_now(),
 				.count = count,
 				.lost_kind = (uint16_t)kind,

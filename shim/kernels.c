@@ -21,7 +21,7 @@
 #include "thread_write.h"
 
 #define FIRST_CAPACITY 1024u
-#define ARENA_BYTES (256u * 1024)
+#define ARENA_BYTES    (256u * 1024)
 #define NAME_MAX_BYTES 32000u /* longer names are cut; they do occur in template libraries */
 
 struct entry {
@@ -36,7 +36,7 @@ struct table {
 struct name {
 	uint64_t number;
 	_Atomic uint64_t written_in; /* start_ticks of the session that has the name */
-	_Atomic uint32_t epoch;      /* of the last unload when the driver was asked; 0 told */
+	_Atomic uint32_t epoch;	     /* of the last unload when the driver was asked; 0 told */
 	uint32_t length;
 	char text[];
 };
@@ -49,7 +49,8 @@ static size_t arena_left;
 
 static void *pages(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -64,9 +65,11 @@ static uintptr_t lookup(struct table *_Atomic *where, uintptr_t key)
 	if (!table)
 		return 0;
 	for (uint32_t at = place(key, table->capacity);; at = (at + 1) & (table->capacity - 1)) {
-		uintptr_t found = atomic_load_explicit(&table->entries[at].key, memory_order_acquire);
+		uintptr_t found =
+			atomic_load_explicit(&table->entries[at].key, memory_order_acquire);
 		if (found == key)
-			return atomic_load_explicit(&table->entries[at].value, memory_order_acquire);
+			return atomic_load_explicit(&table->entries[at].value,
+						    memory_order_acquire);
 		if (!found)
 			return 0;
 	}
@@ -101,8 +104,8 @@ static bool grow(struct table *_Atomic *where)
 	for (uint32_t i = 0; old && i < old->capacity; i++) {
 		uintptr_t key = atomic_load_explicit(&old->entries[i].key, memory_order_relaxed);
 		if (key)
-			put(table, key, atomic_load_explicit(&old->entries[i].value,
-							     memory_order_relaxed));
+			put(table, key,
+			    atomic_load_explicit(&old->entries[i].value, memory_order_relaxed));
 	}
 	atomic_store_explicit(where, table, memory_order_release);
 	return true;
@@ -222,9 +225,8 @@ static uint64_t write_name(struct thread *thread, struct name *name)
 	uint64_t session = session_control ? session_control->start_ticks : 0;
 	if (!name || !name->length)
 		return 0;
-	if (__builtin_expect(atomic_load_explicit(&name->written_in, memory_order_relaxed) !=
-				     session,
-			     0) &&
+	if (__builtin_expect(
+		    atomic_load_explicit(&name->written_in, memory_order_relaxed) != session, 0) &&
 	    thread_write_name(thread, NAME_KERNEL, name->number, name->text, name->length))
 		atomic_store_explicit(&name->written_in, session, memory_order_relaxed);
 	return name->number;
@@ -235,8 +237,7 @@ uint64_t kernels_number(struct thread *thread, const void *function, bool may_as
 	struct name *name = find_name(function);
 	if (name && may_ask) {
 		uint32_t asked = atomic_load_explicit(&name->epoch, memory_order_relaxed);
-		if (asked &&
-		    asked != atomic_load_explicit(&unload_epoch, memory_order_relaxed))
+		if (asked && asked != atomic_load_explicit(&unload_epoch, memory_order_relaxed))
 			name = ask_driver(function);
 	} else if (!name && may_ask) {
 		name = ask_driver(function);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of kernels by what a launch passes: host stubs (cudaLaunchKernel), function and kernel
- * handles (cuLaunchKernel). A kernel's number is a hash of its name, so the same kernel has the same
- * number whichever way it is launched and in CUPTI's records.
+ * handles (cuLaunchKernel). A kernel's number is a hash of its name, so the same kernel has the
+ * same number whichever way it is launched and in CUPTI's records.
  */
 #ifndef GPUTRACE_SHIM_KERNELS_H
 #define GPUTRACE_SHIM_KERNELS_H
@@ -12,7 +12,8 @@
 
 struct thread;
 
-/* From __cudaRegisterFunction: keeps both pointers, which live as long as the library that called. */
+/* From __cudaRegisterFunction: keeps both pointers, which live as long as the library that called.
+ */
 void kernels_register(const void *host_function, const char *name);
 /* The handle means the kernel of that name (copied). */
 void kernels_set_name(const void *handle, const char *name);

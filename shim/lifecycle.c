@@ -2,8 +2,8 @@
 /*
  * The life of the shim in a process. Everything is lazy: loading does nothing, the first look-up or
  * wrapped call decides, the first GPU call opens the session. Exit runs in two steps: the exit
- * handler, which comes before CUDA's own, fetches what CUPTI still holds; the destructor, which comes
- * after the program's destructors, ends the session.
+ * handler, which comes before CUDA's own, fetches what CUPTI still holds; the destructor, which
+ * comes after the program's destructors, ends the session.
  */
 #include "lifecycle.h"
 
@@ -64,7 +64,7 @@ static uint32_t wait_while(uint32_t mode)
 {
 	uint32_t now = mode;
 	for (int i = 0; i < 200 && now == mode; i++) {
-		struct timespec pause = { 0, 20000 };
+		struct timespec pause = {0, 20000};
 		nanosleep(&pause, NULL);
 		now = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
 	}

@@ -12,11 +12,11 @@
 
 enum lifecycle_mode {
 	LIFECYCLE_UNSET = 0, /* nothing decided yet */
-	LIFECYCLE_OFF,       /* switched off, not preloaded, second copy, or could not start */
-	LIFECYCLE_IDLE,      /* waiting for the first GPU call */
+	LIFECYCLE_OFF,	     /* switched off, not preloaded, second copy, or could not start */
+	LIFECYCLE_IDLE,	     /* waiting for the first GPU call */
 	LIFECYCLE_OPENING,   /* one thread is opening the session */
 	LIFECYCLE_RECORDING,
-	LIFECYCLE_ENDED,     /* exit has come */
+	LIFECYCLE_ENDED, /* exit has come */
 };
 extern _Atomic uint32_t lifecycle_mode;
 

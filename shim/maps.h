@@ -11,9 +11,9 @@
 #define MAPS_PATH_BYTES 1024u
 
 struct mapping {
-	uint64_t begin, end; /* of the file's whole run of mappings */
+	uint64_t begin, end;			    /* of the file's whole run of mappings */
 	uint64_t code_begin, code_end, code_offset; /* of the executable part that was asked for */
-	char path[MAPS_PATH_BYTES];                 /* "" for memory without a file */
+	char path[MAPS_PATH_BYTES];		    /* "" for memory without a file */
 };
 
 /* The file that is mapped executable at the address. */

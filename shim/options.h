@@ -6,8 +6,8 @@
 #define GPUTRACE_SHIM_OPTIONS_H
 
 struct shim_options {
-#define OPTION_TEXT(field, variable, value, help) const char *field;
-#define OPTION_CHOICE(field, variable, value, words, help) const char *field;
+#define OPTION_TEXT(field, variable, value, help)	       const char *field;
+#define OPTION_CHOICE(field, variable, value, words, help)     const char *field;
 #define OPTION_NUMBER(field, variable, value, low, high, help) long field;
 #include "options.def"
 #undef OPTION_TEXT

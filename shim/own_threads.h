@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-/* Starts a detached thread with every signal blocked; the name begins with "gputrace". 0 or errno. */
+/* Starts a detached thread with every signal blocked; the name begins with "gputrace". 0 or errno.
+ */
 int own_threads_start(const char *name, void *(*run)(void *));
 /* Whether the program's own threads, the main one included, have all ended. */
 bool own_threads_are_last(void);

@@ -15,23 +15,23 @@
 #include "hash.h"
 #include "spin.h"
 
-#define PAGE_SHIFT 12
-#define BLOCK_SHIFT 21
-#define MIDDLE_SHIFT 30
-#define TOP_SHIFT 39
-#define FANOUT 512u
+#define PAGE_SHIFT    12
+#define BLOCK_SHIFT   21
+#define MIDDLE_SHIFT  30
+#define TOP_SHIFT     39
+#define FANOUT	      512u
 #define ADDRESS_LIMIT (1ull << 48)
 
 /* A block is wholly of one kind (kind << 1 | 1), or an array of pages, or nothing (0). A page holds
  * its kind and how many allocations touch it. */
-#define PAGE_KIND(page) ((page) & 15u)
-#define PAGE_ONE 16u
+#define PAGE_KIND(page) ((page)&15u)
+#define PAGE_ONE	16u
 typedef _Atomic uintptr_t node_slot;
 
 static node_slot top[FANOUT];
 static _Atomic uint32_t incomplete;
 
-#define SHARDS 64u
+#define SHARDS	    64u
 #define SHARD_FIRST 64u
 struct allocation {
 	uint64_t address;
@@ -55,7 +55,8 @@ bool pointers_complete(void)
 
 static void *pages(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -69,8 +70,8 @@ unsigned int pointers_kind(const void *pointer)
 	uint64_t address = (uintptr_t)pointer;
 	if (address >= ADDRESS_LIMIT)
 		return MEMORY_UNKNOWN;
-	uintptr_t middle = atomic_load_explicit(&top[index_at(address, TOP_SHIFT)],
-						memory_order_acquire);
+	uintptr_t middle =
+		atomic_load_explicit(&top[index_at(address, TOP_SHIFT)], memory_order_acquire);
 	if (!middle)
 		return MEMORY_UNKNOWN;
 	uintptr_t blocks = atomic_load_explicit(
@@ -149,10 +150,11 @@ static void mark_range(uint64_t begin, uint64_t size, unsigned int kind, bool ad
 		uint64_t block_begin = at >> BLOCK_SHIFT << BLOCK_SHIFT;
 		uint64_t block_end = block_begin + (1ull << BLOCK_SHIFT);
 		uint64_t stop = block_end < end ? block_end : end;
-		node_slot *middle = child(&top[index_at(at, TOP_SHIFT)], FANOUT * sizeof(node_slot));
+		node_slot *middle =
+			child(&top[index_at(at, TOP_SHIFT)], FANOUT * sizeof(node_slot));
 		node_slot *blocks = middle ? child(&middle[index_at(at, MIDDLE_SHIFT)],
-						   FANOUT * sizeof(node_slot)) :
-					     NULL;
+						   FANOUT * sizeof(node_slot))
+					   : NULL;
 		if (!blocks) {
 			lost_update();
 			return;
@@ -198,7 +200,7 @@ static bool shard_grow(struct shard *shard)
 {
 	if (shard->entries && shard->count < shard->capacity / 2)
 		return true;
-	struct shard larger = { .capacity = shard->entries ? shard->capacity * 2 : SHARD_FIRST };
+	struct shard larger = {.capacity = shard->entries ? shard->capacity * 2 : SHARD_FIRST};
 	larger.entries = pages(larger.capacity * sizeof(*larger.entries));
 	if (!larger.entries)
 		return false;
@@ -222,7 +224,8 @@ static void erase(struct shard *shard, struct allocation *entry)
 		if (!shard->entries[at].address)
 			break;
 		uint32_t home = place(shard, shard->entries[at].address);
-		if (((at - home) & (shard->capacity - 1)) >= ((at - hole) & (shard->capacity - 1))) {
+		if (((at - home) & (shard->capacity - 1)) >=
+		    ((at - hole) & (shard->capacity - 1))) {
 			shard->entries[hole] = shard->entries[at];
 			hole = at;
 		}
@@ -246,7 +249,7 @@ void pointers_add(const void *pointer, size_t size_bytes, unsigned int kind)
 		struct allocation *entry = seek(shard, address);
 		old = entry->address ? entry->size_kind : 0;
 		shard->count += !entry->address;
-		*entry = (struct allocation){ address, (uint64_t)size_bytes << 4 | kind };
+		*entry = (struct allocation){address, (uint64_t)size_bytes << 4 | kind};
 	}
 	spin_give(&shard->lock);
 	if (!stored) {

@@ -33,7 +33,7 @@ real_dlsym_function real_dlsym_address(void)
 	union {
 		void *object;
 		real_dlsym_function function;
-	} glibc = { dlvsym(RTLD_NEXT, "dlsym", DLSYM_VERSION) }, next;
+	} glibc = {dlvsym(RTLD_NEXT, "dlsym", DLSYM_VERSION)}, next;
 	next.object = glibc.function(RTLD_NEXT, "dlsym");
 	if (!next.object)
 		next = glibc;
@@ -53,7 +53,7 @@ static wrap_function as_function(void *object)
 	union {
 		void *object;
 		wrap_function function;
-	} convert = { object };
+	} convert = {object};
 	return convert.function;
 }
 
@@ -102,8 +102,8 @@ static int search_visit(struct dl_phdr_info *info, size_t size, void *argument)
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 	const char *name = slash ? slash + 1 : info->dlpi_name;
 	(void)size;
-	if (name && !strncmp(name, search->library->module_prefix,
-			     strlen(search->library->module_prefix)))
+	if (name &&
+	    !strncmp(name, search->library->module_prefix, strlen(search->library->module_prefix)))
 		search->found = search_module(info->dlpi_name, search->name, search->version);
 	return search->found != NULL;
 }
@@ -125,8 +125,8 @@ static void *find_next(const struct wrap_library *library, const char *name, con
 	void *found = symbol_of(RTLD_NEXT, name, version);
 	if (!version)
 		return found;
-	/* Another preload may wrap the function too. Its symbol has no version, which the loader lets
-	 * satisfy a versioned reference but dlvsym() does not. */
+	/* Another preload may wrap the function too. Its symbol has no version, which the loader
+	 * lets satisfy a versioned reference but dlvsym() does not. */
 	void *any = symbol_of(RTLD_NEXT, name, NULL);
 	return any && any != found && !is_in_library(library, any) ? any : found;
 }
@@ -138,7 +138,7 @@ static void *find(const struct wrap_library *library, unsigned int node, const c
 	if (!found)
 		found = search_module(library->sonames[node], name, version);
 	if (!found) {
-		struct search search = { library, name, version, NULL };
+		struct search search = {library, name, version, NULL};
 		dl_iterate_phdr(search_visit, &search);
 		found = search.found;
 	}

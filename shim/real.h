@@ -12,15 +12,16 @@
  * library has it (not kept: a library may come later). Never NULL. */
 wrap_function real_resolve(const struct wrap_library *library, unsigned int node, unsigned int row);
 /* The same, from the table when it is known. */
-wrap_function real_function(const struct wrap_library *library, unsigned int node, unsigned int row);
+wrap_function real_function(const struct wrap_library *library, unsigned int node,
+			    unsigned int row);
 /* NULL when no loaded library has it. */
 wrap_function real_find(const struct wrap_library *library, unsigned int node, unsigned int row);
 
 /* A function of libcuda that is not wrapped, from the loaded library; NULL when there is none. */
 void *real_driver_symbol(const char *name);
 
-/* The next dlsym, which is glibc's or another preload's. Calling it as a function makes RTLD_NEXT and
- * RTLD_DEFAULT mean our own place in the search order. */
+/* The next dlsym, which is glibc's or another preload's. Calling it as a function makes RTLD_NEXT
+ * and RTLD_DEFAULT mean our own place in the search order. */
 void *real_dlsym(void *handle, const char *name);
 typedef void *(*real_dlsym_function)(void *, const char *);
 real_dlsym_function real_dlsym_address(void);

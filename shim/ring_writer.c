@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The slow parts of writing a ring: wrapping with a pad record, looking at the collector's tail,
- * counting drops. The limit moves in steps of a quarter ring, so that a filling ring is noticed (and
- * a larger one claimed) before it is full.
+ * counting drops. The limit moves in steps of a quarter ring, so that a filling ring is noticed
+ * (and a larger one claimed) before it is full.
  */
 #include "ring_writer.h"
 
 #include "../collector/format/record.h"
 
-void ring_writer_attach(struct ring_writer *writer, struct ring_header *header,
-			uint32_t data_bytes, uint32_t slot, uint64_t head)
+void ring_writer_attach(struct ring_writer *writer, struct ring_header *header, uint32_t data_bytes,
+			uint32_t slot, uint64_t head)
 {
 	writer->header = header;
 	writer->data = (unsigned char *)header + RING_HEADER_BYTES;

@@ -15,15 +15,15 @@
 struct ring_writer {
 	unsigned char *data;
 	struct ring_header *header;
-	uint64_t head;  /* end of what is written; the shared head follows at commit */
+	uint64_t head;	/* end of what is written; the shared head follows at commit */
 	uint64_t limit; /* writing beyond this needs a look at the tail */
 	uint32_t data_bytes;
 	uint32_t slot;
 };
 
 /* Starts at position `head`, which the ring's previous owner left. */
-void ring_writer_attach(struct ring_writer *writer, struct ring_header *header,
-			uint32_t data_bytes, uint32_t slot, uint64_t head);
+void ring_writer_attach(struct ring_writer *writer, struct ring_header *header, uint32_t data_bytes,
+			uint32_t slot, uint64_t head);
 /* Pads to the ring's end, looks at the tail; NULL when there is no room. */
 void *ring_writer_reserve_slow(struct ring_writer *writer, size_t size_bytes);
 /* Bytes that the collector has not consumed; data_bytes when the tail is not believable. */

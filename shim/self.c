@@ -57,7 +57,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 
 bool self_is_first_and_preloaded(void)
 {
-	struct order order = { false, false };
+	struct order order = {false, false};
 	dl_iterate_phdr(visit, &order);
 	if (!order.before_libc)
 		return false;

@@ -27,11 +27,11 @@
 #include "thread.h"
 #include "ticks.h"
 
-#define CLOSE_LIMIT_NS 10000000000ull
+#define CLOSE_LIMIT_NS	   10000000000ull
 #define CLOSE_HEARTBEAT_NS 1000000000ull
-#define FLUSH_LIMIT_NS 20000000ull
-#define FLUSH_EVERY_NS 1000000000ull
-#define INFO_VALUE_BYTES 4096u
+#define FLUSH_LIMIT_NS	   20000000ull
+#define FLUSH_EVERY_NS	   1000000000ull
+#define INFO_VALUE_BYTES   4096u
 
 struct ring_control *session_control;
 pid_t session_pid;
@@ -74,7 +74,7 @@ void session_clock(uint64_t (*read_gpu_ns)(void))
 {
 	struct thread *thread = thread_now;
 	uint64_t best = UINT64_MAX, before, after;
-	struct record_clock pair = { .head = { RECORD_KIND_clock, sizeof(pair), 0 } };
+	struct record_clock pair = {.head = {RECORD_KIND_clock, sizeof(pair), 0}};
 	/* The tightest of a few tries: an interrupt between the reads would shift the clocks. */
 	for (int try = 0; try < 3; try++) {
 		before = ticks_now();
@@ -210,7 +210,7 @@ void session_close(void)
 		if (now_ns > heartbeat_ns && now_ns - heartbeat_ns > CLOSE_HEARTBEAT_NS &&
 		    now_ns - begin_ns > CLOSE_HEARTBEAT_NS)
 			break; /* it is gone; never hold up the program for it */
-		struct timespec pause = { 0, 200000 };
+		struct timespec pause = {0, 200000};
 		nanosleep(&pause, NULL);
 		now_ns = ticks_monotonic();
 	}
@@ -243,7 +243,7 @@ void session_flush_wait(void)
 	uint64_t request = atomic_fetch_add(&control->flush_request, 1) + 1;
 	while (atomic_load_explicit(&control->flush_done, memory_order_acquire) < request &&
 	       ticks_monotonic() - begin_ns < FLUSH_LIMIT_NS) {
-		struct timespec pause = { 0, 200000 };
+		struct timespec pause = {0, 200000};
 		nanosleep(&pause, NULL);
 	}
 	errno = saved_errno;

@@ -43,7 +43,8 @@ void session_flush_wait(void);
 
 /* One fact about the session, from the calling thread's ring. */
 void session_info(const char *key, const char *value);
-/* The clocks side by side. read_gpu_ns reads the GPU's clock (0: it does not answer); may be NULL. */
+/* The clocks side by side. read_gpu_ns reads the GPU's clock (0: it does not answer); may be NULL.
+ */
 void session_clock(uint64_t (*read_gpu_ns)(void));
 
 /* Directory of the shim's own file, or "". */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared memory for rings. Nothing here may kill the traced process: the file size limit is looked
- * at before the file grows (else SIGXFSZ), every page is allocated before it is touched (else SIGBUS
- * when memory is short), and the descriptor is checked before use, since programs close descriptors
- * that they do not know.
+ * at before the file grows (else SIGXFSZ), every page is allocated before it is touched (else
+ * SIGBUS when memory is short), and the descriptor is checked before use, since programs close
+ * descriptors that they do not know.
  */
 #include "session_memory.h"
 
@@ -21,18 +21,18 @@
 #include "session.h"
 
 #ifndef MFD_CLOEXEC
-#define MFD_CLOEXEC 1u
+#define MFD_CLOEXEC	  1u
 #define MFD_ALLOW_SEALING 2u
 #endif
 #ifndef F_ADD_SEALS
-#define F_ADD_SEALS 1033
-#define F_SEAL_SEAL 1
+#define F_ADD_SEALS   1033
+#define F_SEAL_SEAL   1
 #define F_SEAL_SHRINK 2
-#define F_SEAL_GROW 4
+#define F_SEAL_GROW   4
 #endif
 
 #define FIRST_DESCRIPTOR 1000
-#define PAGE_LARGEST 65536u /* rings start on pages of every supported page size */
+#define PAGE_LARGEST	 65536u /* rings start on pages of every supported page size */
 
 static struct {
 	int fd;
@@ -41,9 +41,9 @@ static struct {
 	uint64_t size_bytes;
 	_Atomic uint64_t used_bytes;
 	struct ring_header *rings[RING_SLOT_COUNT]; /* mapped, by slot; our own copies of what */
-	uint32_t ring_bytes[RING_SLOT_COUNT];       /* shared memory says, which others can write */
+	uint32_t ring_bytes[RING_SLOT_COUNT];	    /* shared memory says, which others can write */
 	uint64_t ring_heads[RING_SLOT_COUNT];
-} memory = { .fd = -1 };
+} memory = {.fd = -1};
 
 /* stat functions of glibc have versions newer than the shim's floor. */
 static int describe(int fd, struct stat *out)
@@ -159,10 +159,9 @@ static struct ring_slot *take_slot(bool mapped, uint32_t bytes, uint32_t *index)
 		if (atomic_load_explicit(&slots[i].state, memory_order_relaxed) != RING_SLOT_FREE)
 			continue;
 		/* Acquire pairs with the collector's release of FREE: it is done with the ring. */
-		if (!atomic_compare_exchange_strong_explicit(&slots[i].state, &expected,
-							     RING_SLOT_CLAIMED,
-							     memory_order_acquire,
-							     memory_order_relaxed))
+		if (!atomic_compare_exchange_strong_explicit(
+			    &slots[i].state, &expected, RING_SLOT_CLAIMED, memory_order_acquire,
+			    memory_order_relaxed))
 			continue;
 		if (mapped ? memory.rings[i] && memory.ring_bytes[i] >= bytes : !memory.rings[i]) {
 			*index = i;

@@ -12,7 +12,7 @@ enum shim_log_level shim_log_level;
 
 void shim_log_init(const char *word)
 {
-	static const char *const words[] = { "off", "error", "warn", "info", "debug" };
+	static const char *const words[] = {"off", "error", "warn", "info", "debug"};
 	for (int i = 0; i <= SHIM_LOG_DEBUG; i++) {
 		if (!strcmp(word, words[i]))
 			shim_log_level = (enum shim_log_level)i;

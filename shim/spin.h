@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lock for rare updates of tables of ours. It is never held across a call of anybody else's, and
- * taking it gives up after a while (a signal handler may have interrupted the holder), in which case
- * the update is left out and what depends on it is "unknown".
+ * taking it gives up after a while (a signal handler may have interrupted the holder), in which
+ * case the update is left out and what depends on it is "unknown".
  */
 #ifndef GPUTRACE_SHIM_SPIN_H
 #define GPUTRACE_SHIM_SPIN_H

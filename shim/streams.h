@@ -22,7 +22,8 @@ void streams_forget(void);
 static inline bool streams_is_captured(const void *stream)
 {
 	return __builtin_expect(
-		       atomic_load_explicit(&streams_open_captures, memory_order_relaxed) != 0, 0) &&
+		       atomic_load_explicit(&streams_open_captures, memory_order_relaxed) != 0,
+		       0) &&
 	       streams_is_captured_slow(stream);
 }
 

@@ -26,10 +26,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define GROWTH_FACTOR 4u
-#define GROWTH_MAX_BYTES (4u * 1024 * 1024)
-#define WAIT_PER_CALL_NS 1000000ull
-#define WAIT_PER_RUN_NS 100000000ull
+#define GROWTH_FACTOR	     4u
+#define GROWTH_MAX_BYTES     (4u * 1024 * 1024)
+#define WAIT_PER_CALL_NS     1000000ull
+#define WAIT_PER_RUN_NS	     100000000ull
 #define HEARTBEAT_MAX_AGE_NS 100000000ull
 
 struct thread thread_idle, thread_muted;
@@ -174,7 +174,7 @@ static void *thread_wait_for_room(struct thread *thread, size_t size_bytes)
 		if (atomic_load_explicit(&waited_ns, memory_order_relaxed) >= WAIT_PER_RUN_NS ||
 		    now_ns - heartbeat_ns > HEARTBEAT_MAX_AGE_NS)
 			break;
-		struct timespec pause = { 0, 50000 };
+		struct timespec pause = {0, 50000};
 		nanosleep(&pause, NULL);
 		uint64_t after_ns = ticks_monotonic();
 		atomic_fetch_add_explicit(&waited_ns, after_ns - now_ns, memory_order_relaxed);

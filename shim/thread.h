@@ -21,15 +21,15 @@ struct thread {
 	uint32_t correlation;  /* left by CUPTI's callback inside the open call */
 	uint32_t device;       /* current device, DEVICE_UNKNOWN: ask */
 	uint32_t ask_again_at; /* call_count before which the driver is not asked for it again */
-	uint32_t is_writing;   /* between reserve and commit: a signal handler's calls are dropped */
-	uint32_t in_hook;      /* under an allocator's mutex: no waiting, no loader */
+	uint32_t is_writing; /* between reserve and commit: a signal handler's calls are dropped */
+	uint32_t in_hook;    /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
-	uint32_t block;        /* index of this block */
-	uint64_t site;         /* of the outermost open call */
+	uint32_t block; /* index of this block */
+	uint64_t site;	/* of the outermost open call */
 	uint64_t claimed_ticks;
 	size_t reserved_bytes; /* of the record being written */
 	struct ring_writer ring;
-	uint64_t last_ticks;       /* end of the call before, on the clock of records */
+	uint64_t last_ticks;	   /* end of the call before, on the clock of records */
 	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
 };
 
@@ -56,8 +56,7 @@ extern _Atomic uint32_t *thread_capture_switch;
 
 static inline bool thread_records(const struct thread *thread)
 {
-	return thread->is_live &&
-	       atomic_load_explicit(thread_capture_switch, memory_order_relaxed);
+	return thread->is_live && atomic_load_explicit(thread_capture_switch, memory_order_relaxed);
 }
 
 /* Room for one record in the thread's ring; NULL when it was dropped (and counted by kind). */

@@ -15,7 +15,7 @@ bool thread_write_name(struct thread *thread, uint16_t space, uint64_t id, const
 	if (!name)
 		return false;
 	memset((char *)name + size - 8, 0, 8);
-	name->head = (struct record_head){ RECORD_KIND_name, (uint16_t)size, 0 };
+	name->head = (struct record_head){RECORD_KIND_name, (uint16_t)size, 0};
 	name->id = id;
 	name->space = space;
 	name->reserved0 = 0;

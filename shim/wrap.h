@@ -13,7 +13,7 @@
 /* Any function; real pointers are kept in this type and cast to their own before the call. */
 typedef void (*wrap_function)(void);
 
-#define WRAP_EXPORT __attribute__((visibility("default")))
+#define WRAP_EXPORT    __attribute__((visibility("default")))
 #define WRAP_NODES_MAX 3
 
 /* What a call means to the session: the second column of the tables. */
@@ -44,14 +44,14 @@ enum api_number {
 /* One exported name of a wrapped library. */
 struct wrap_row {
 	const char *name;
-	uint16_t api;   /* enum api_number */
+	uint16_t api;	/* enum api_number */
 	uint8_t effect; /* enum wrap_effect */
-	uint8_t twin;   /* 1: a per-thread-default-stream twin */
+	uint8_t twin;	/* 1: a per-thread-default-stream twin */
 	wrap_function wrapper[WRAP_NODES_MAX];
 };
 
 struct wrap_library {
-	const char *module_prefix; /* start of the file name of every library of this kind */
+	const char *module_prefix;  /* start of the file name of every library of this kind */
 	const char *const *sonames; /* as loaded; one per node */
 	const char *const *nodes;   /* version nodes; NULL: unversioned symbols */
 	unsigned int node_count;
@@ -71,15 +71,16 @@ const char *wrap_api_name(unsigned int api);
 /* ---- expanding rows ---- */
 
 #define WRAP_FLAGS_PLAIN 0
-#define WRAP_FLAGS_TWIN CALL_PER_THREAD_STREAM
+#define WRAP_FLAGS_TWIN	 CALL_PER_THREAD_STREAM
 
-/* An exported wrapper. `symbol` is the name in the object file, `slot` its place in the real table. */
+/* An exported wrapper. `symbol` is the name in the object file, `slot` its place in the real table.
+ */
 #define WRAP_DEFINE(symbol, library, node, slot, api, flags, effect, params, args, before, ...)    \
 	WRAP_EXPORT int symbol params;                                                             \
 	int symbol params                                                                          \
 	{                                                                                          \
-		wrap_function found = atomic_load_explicit(&library##_real[node][slot],            \
-							   memory_order_acquire);                  \
+		wrap_function found =                                                              \
+			atomic_load_explicit(&library##_real[node][slot], memory_order_acquire);   \
 		if (__builtin_expect(!found, 0))                                                   \
 			found = real_resolve(&wrap_##library, node, slot);                         \
 		int(*const real) params = (int(*) params)found;                                    \

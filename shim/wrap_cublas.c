@@ -36,17 +36,16 @@ static int cublas_not_supported(void)
 }
 
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
-	{ #name,                                                                                   \
-	  API_##name,                                                                              \
-	  EFFECT_##effect,                                                                         \
-	  0,                                                                                       \
-	  { (wrap_function)name##__11, (wrap_function)name##__12, (wrap_function)name##__13 } },
+	{#name,                                                                                    \
+	 API_##name,                                                                               \
+	 EFFECT_##effect,                                                                          \
+	 0,                                                                                        \
+	 {(wrap_function)name##__11, (wrap_function)name##__12, (wrap_function)name##__13}},
 static const struct wrap_row cublas_rows[SLOT_COUNT] = {
 #include "api/blas_rows.h"
 };
 
-static const char *const cublas_nodes[] = { "libcublas.so.11", "libcublas.so.12",
-					    "libcublas.so.13" };
+static const char *const cublas_nodes[] = {"libcublas.so.11", "libcublas.so.12", "libcublas.so.13"};
 
 const struct wrap_library wrap_cublas = {
 	.module_prefix = "libcublas.so",

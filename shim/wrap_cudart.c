@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exported wrappers of libcudart: one per row of cudart.def and per version node, since a
- * process may hold the runtimes of CUDA 11, 12 and 13 at once and each must be forwarded to its own.
+ * process may hold the runtimes of CUDA 11, 12 and 13 at once and each must be forwarded to its
+ * own.
  */
 #include "wrap.h"
 
@@ -14,8 +15,8 @@
 
 enum cudart_slot {
 #define TWIN_ONE(name)
-#define TWIN_PTSZ(name) SLOT_##name##_ptsz,
-#define TWIN_PTDS(name) SLOT_##name##_ptds,
+#define TWIN_PTSZ(name)						  SLOT_##name##_ptsz,
+#define TWIN_PTDS(name)						  SLOT_##name##_ptds,
 #define ROW(name, twin, check, effect, params, args, before, ...) SLOT_##name, TWIN_##twin(name)
 #include "api/rows.h"
 #include "api/cudart.def"
@@ -30,7 +31,8 @@ enum cudart_slot {
 static wrap_function _Atomic cudart_real[WRAP_NODES_MAX][SLOT_COUNT];
 
 /* The versioned name only: an unversioned twin could win a versioned look-up. */
-#define VERSIONED(name, number, node) __asm__(".symver " #name "__" #number "," #name "@" node ",remove");
+#define VERSIONED(name, number, node)                                                              \
+	__asm__(".symver " #name "__" #number "," #name "@" node ",remove");
 #define NODE_11 "libcudart.so.11.0"
 #define NODE_12 "libcudart.so.12"
 #define NODE_13 "libcudart.so.13"
@@ -90,23 +92,25 @@ static int cudart_not_supported(void)
 }
 
 #define WRAPPERS(name)                                                                             \
-	{ (wrap_function)name##__11, (wrap_function)name##__12, (wrap_function)name##__13 }
+	{                                                                                          \
+		(wrap_function) name##__11, (wrap_function)name##__12, (wrap_function)name##__13   \
+	}
 #define TWIN_ONE(...)
 #define TWIN_PTSZ(name, effect)                                                                    \
-	{ #name "_ptsz", API_##name, EFFECT_##effect, 1, WRAPPERS(name##_ptsz) },
+	{#name "_ptsz", API_##name, EFFECT_##effect, 1, WRAPPERS(name##_ptsz)},
 #define TWIN_PTDS(name, effect)                                                                    \
-	{ #name "_ptds", API_##name, EFFECT_##effect, 1, WRAPPERS(name##_ptds) },
+	{#name "_ptds", API_##name, EFFECT_##effect, 1, WRAPPERS(name##_ptds)},
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
-	{ #name, API_##name, EFFECT_##effect, 0, WRAPPERS(name) }, TWIN_##twin(name, effect)
+	{#name, API_##name, EFFECT_##effect, 0, WRAPPERS(name)}, TWIN_##twin(name, effect)
 static const struct wrap_row cudart_rows[SLOT_COUNT] = {
 #include "api/rows.h"
 #include "api/cudart.def"
 #include "api/rows_end.h"
-	{ "__cudaRegisterFunction", API___cudaRegisterFunction, EFFECT_QUIET, 0,
-	  WRAPPERS(__cudaRegisterFunction) },
+	{"__cudaRegisterFunction", API___cudaRegisterFunction, EFFECT_QUIET, 0,
+	 WRAPPERS(__cudaRegisterFunction)},
 };
 
-static const char *const cudart_nodes[] = { NODE_11, NODE_12, NODE_13 };
+static const char *const cudart_nodes[] = {NODE_11, NODE_12, NODE_13};
 
 const struct wrap_library wrap_cudart = {
 	.module_prefix = "libcudart",

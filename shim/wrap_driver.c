@@ -13,8 +13,8 @@
 
 enum driver_slot {
 #define TWIN_ONE(name)
-#define TWIN_PTSZ(name) SLOT_##name##_ptsz,
-#define TWIN_PTDS(name) SLOT_##name##_ptds,
+#define TWIN_PTSZ(name)						  SLOT_##name##_ptsz,
+#define TWIN_PTDS(name)						  SLOT_##name##_ptds,
 #define ROW(name, twin, check, effect, params, args, before, ...) SLOT_##name, TWIN_##twin(name)
 #include "api/rows.h"
 #include "api/driver.def"
@@ -86,23 +86,28 @@ static int driver_not_supported(void)
 
 #define TWIN_ONE(...)
 #define TWIN_PTSZ(name, effect)                                                                    \
-	{ #name "_ptsz", API_##name, EFFECT_##effect, 1, { (wrap_function)name##_ptsz } },
+	{#name "_ptsz", API_##name, EFFECT_##effect, 1, {(wrap_function)name##_ptsz}},
 #define TWIN_PTDS(name, effect)                                                                    \
-	{ #name "_ptds", API_##name, EFFECT_##effect, 1, { (wrap_function)name##_ptds } },
+	{#name "_ptds", API_##name, EFFECT_##effect, 1, {(wrap_function)name##_ptds}},
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
-	{ #name, API_##name, EFFECT_##effect, 0, { (wrap_function)name } },                        \
-	TWIN_##twin(name, effect)
+	{#name, API_##name, EFFECT_##effect, 0, {(wrap_function)name}}, TWIN_##twin(name, effect)
 static const struct wrap_row driver_rows[SLOT_COUNT] = {
 #include "api/rows.h"
 #include "api/driver.def"
 #include "api/rows_end.h"
-	{ "cuGetProcAddress", API_cuGetProcAddress, EFFECT_QUIET, 0,
-	  { (wrap_function)cuGetProcAddress } },
-	{ "cuGetProcAddress_v2", API_cuGetProcAddress_v2, EFFECT_QUIET, 0,
-	  { (wrap_function)cuGetProcAddress_v2 } },
+	{"cuGetProcAddress",
+	 API_cuGetProcAddress,
+	 EFFECT_QUIET,
+	 0,
+	 {(wrap_function)cuGetProcAddress}},
+	{"cuGetProcAddress_v2",
+	 API_cuGetProcAddress_v2,
+	 EFFECT_QUIET,
+	 0,
+	 {(wrap_function)cuGetProcAddress_v2}},
 };
 
-static const char *const driver_sonames[] = { "libcuda.so.1" };
+static const char *const driver_sonames[] = {"libcuda.so.1"};
 
 const struct wrap_library wrap_driver = {
 	.module_prefix = "libcuda.so",

@@ -86,7 +86,7 @@ static void *as_object(wrap_function function)
 	union {
 		wrap_function function;
 		void *object;
-	} convert = { function };
+	} convert = {function};
 	return convert.object;
 }
 
@@ -143,7 +143,7 @@ static bool is_inside_library(const void *caller)
 		if (*at == '/')
 			name = at + 1;
 	}
-	const char *const prefixes[] = { "libcuda.so", "libcudnn" };
+	const char *const prefixes[] = {"libcuda.so", "libcudnn"};
 	for (int i = 0; i < 2; i++) {
 		const char *prefix = prefixes[i], *at = name;
 		while (*prefix && *prefix == *at)
@@ -157,17 +157,18 @@ static bool is_inside_library(const void *caller)
 static struct lookup_answer answer_wrapped(const struct wrap_library *library, unsigned int row,
 					   void *handle, const char *name, const void *caller)
 {
-	struct lookup_answer answer = { real_dlsym_address(), NULL };
+	struct lookup_answer answer = {real_dlsym_address(), NULL};
 	unsigned int node;
 
 	if (is_inside_library(caller))
 		return answer;
 	if (handle == RTLD_NEXT) {
-		/* Depends on the caller's place: let glibc see the caller. Nothing anywhere: say so. */
+		/* Depends on the caller's place: let glibc see the caller. Nothing anywhere: say
+		 * so. */
 		if (library->nodes || real_find(library, 0, row))
 			return answer;
 		void *found = real_dlsym(RTLD_NEXT, name);
-		return (struct lookup_answer){ NULL, found };
+		return (struct lookup_answer){NULL, found};
 	}
 	void *found = real_dlsym(handle, name);
 	if (handle == RTLD_DEFAULT && !found)
@@ -184,14 +185,14 @@ static struct lookup_answer answer_wrapped(const struct wrap_library *library, u
 	if (!found && !is_own_export_visible(handle, name))
 		return answer;
 	if (!found)
-		return (struct lookup_answer){ NULL, real_dlsym(RTLD_NEXT, name) };
+		return (struct lookup_answer){NULL, real_dlsym(RTLD_NEXT, name)};
 	dlerror();
-	return (struct lookup_answer){ NULL, found };
+	return (struct lookup_answer){NULL, found};
 }
 
 struct lookup_answer gputrace_lookup(void *handle, const char *name, const void *caller)
 {
-	struct lookup_answer answer = { real_dlsym_address(), NULL };
+	struct lookup_answer answer = {real_dlsym_address(), NULL};
 	unsigned int row;
 
 	if (!name)

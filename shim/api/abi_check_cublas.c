@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 #define CHECK_PUBLIC(name, params)                                                                 \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(name), cublasStatus_t params), #name);
+	_Static_assert(__builtin_types_compatible_p(__typeof__(name), cublasStatus_t params),      \
+		       #name);
 #define CHECK_HIDDEN(name, params)
 #define ROW(name, twin, check, effect, params, args, before, ...) CHECK_##check(name, params)
 #include "blas_rows.h"

@@ -4,13 +4,13 @@
  * defines ROW as rows.h says; it is undefined afterwards. No include guard on purpose.
  */
 #include "rows.h"
-#define BLAS_INT int
+#define BLAS_INT	int
 #define BLAS_NAME(name) name
 #include "cublas.def"
 #undef BLAS_INT
 #undef BLAS_NAME
 #define BLAS_ONLY_GEMMS
-#define BLAS_INT int64_t
+#define BLAS_INT	int64_t
 #define BLAS_NAME(name) name##_64
 #include "cublas.def"
 #undef BLAS_ONLY_GEMMS

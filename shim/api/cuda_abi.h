@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own declaration of the part of CUDA's ABI that the wrappers touch, so that the shim builds
- * without any CUDA toolkit. Handles are opaque, enums are int (as the ABI passes them), structs have
- * only the layout. abi_check.c compares every row and every layout with the real headers wherever
- * those are found, so this file may use the real names: the two are never included together.
+ * without any CUDA toolkit. Handles are opaque, enums are int (as the ABI passes them), structs
+ * have only the layout. abi_check.c compares every row and every layout with the real headers
+ * wherever those are found, so this file may use the real names: the two are never included
+ * together.
  */
 #ifndef GPUTRACE_SHIM_CUDA_ABI_H
 #define GPUTRACE_SHIM_CUDA_ABI_H
@@ -154,8 +155,8 @@ typedef struct {
 /* Result codes that the shim must tell apart. */
 enum {
 	ABI_SUCCESS = 0,
-	ABI_CUDA_OUT_OF_MEMORY = 2,       /* runtime and driver */
-	ABI_CUDA_NOT_SUPPORTED = 801,     /* runtime and driver */
+	ABI_CUDA_OUT_OF_MEMORY = 2,   /* runtime and driver */
+	ABI_CUDA_NOT_SUPPORTED = 801, /* runtime and driver */
 	ABI_CUBLAS_NOT_SUPPORTED = 15,
 };
 

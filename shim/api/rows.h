@@ -5,8 +5,8 @@
  *   ROW(name, TWIN, check, effect, params, args, before, capture...)
  *
  * TWIN is ONE, PTSZ or PTDS (one function, or also a twin with that suffix). check is PUBLIC where
- * the installed headers declare the function to C, else HIDDEN. Include this after defining ROW, then the
- * table, then rows_end.h.
+ * the installed headers declare the function to C, else HIDDEN. Include this after defining ROW,
+ * then the table, then rows_end.h.
  */
 #define WRAP(name, effect, params, args, ...)                                                      \
 	ROW(name, ONE, PUBLIC, effect, params, args, (void)0, __VA_ARGS__)

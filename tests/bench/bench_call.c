@@ -24,7 +24,7 @@ static inline uint64_t read_counter(void)
 #endif
 
 #define ROUNDS 61
-#define CALLS 20000
+#define CALLS  20000
 
 int cudaMalloc(void **pointer, size_t size);
 int cudaMemcpyAsync(void *dst, const void *src, size_t count, int kind, void *stream);
@@ -53,7 +53,7 @@ int main(void)
 	cudaMalloc(&device, 64);
 	cudaSetDevice(0); /* there is no driver to ask */
 	for (int round = 0; round < ROUNDS; round++) {
-		struct timespec pause = { 0, 5000000 };
+		struct timespec pause = {0, 5000000};
 		nanosleep(&pause, NULL);
 		double begin = now_ns();
 		for (int i = 0; i < CALLS; i++)

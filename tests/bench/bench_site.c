@@ -63,7 +63,7 @@ static void *fresh(size_t bytes)
 static NOINLINE void event(void)
 {
 	struct site_call call = {.event = SITE_EVENT_COPY,
-				 .may_use_loader = true,
+				 .may_ask_python = true,
 				 .frame = __builtin_frame_address(0)};
 
 	sink += site_capture(thread, &call);
@@ -74,8 +74,7 @@ static NOINLINE void event_unwound(void)
 	static uintptr_t unique;
 	struct site_native_request request = {.frame = __builtin_frame_address(0),
 					      .stop_begin = ++unique, /* a stack of its own */
-					      .stop_end = unique,
-					      .may_use_loader = true};
+					      .stop_end = unique};
 	uint32_t cost_ns;
 
 	sink += site_cache_unwind(cache, &request, &cost_ns)->hash;

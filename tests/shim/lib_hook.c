@@ -11,7 +11,7 @@ int cudaMalloc(void **pointer, size_t size)
 	union {
 		void *object;
 		int (*function)(void **, size_t);
-	} next = { dlsym(RTLD_NEXT, "cudaMalloc") };
+	} next = {dlsym(RTLD_NEXT, "cudaMalloc")};
 	static int depth;
 	if (++depth > 3) {
 		puts("hook: recursion");

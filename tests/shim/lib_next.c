@@ -21,7 +21,7 @@ static int call(void *object)
 	union {
 		void *object;
 		int (*function)(void);
-	} found = { object };
+	} found = {object};
 	return found.object ? found.function() : -1;
 }
 

@@ -20,6 +20,6 @@ int plugin_look_up(void)
 	union {
 		void *object;
 		int (*function)(void **, size_t);
-	} found = { dlsym(RTLD_DEFAULT, "cudaMalloc") };
+	} found = {dlsym(RTLD_DEFAULT, "cudaMalloc")};
 	return found.object ? found.function(&pointer, 8) : -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces malloc by one that calls CUDA, as allocators with pinned memory do: the shim must neither
- * recurse nor need malloc.
+ * Replaces malloc by one that calls CUDA, as allocators with pinned memory do: the shim must
+ * neither recurse nor need malloc.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -44,7 +44,7 @@ static void *find(const char *name)
 		union {                                                                            \
 			void *object;                                                              \
 			int(*function) params;                                                     \
-		} f = { find(#name) };                                                             \
+		} f = {find(#name)};                                                               \
 		errno = 1234;                                                                      \
 		int status = f.object ? f.function(__VA_ARGS__) : -1;                              \
 		printf("%s %d%s\n", #name, status, errno == 1234 ? "" : " ERRNO CHANGED");         \
@@ -53,7 +53,7 @@ static void *find(const char *name)
 static void call_wrongly(void)
 {
 	CALL(cuMemAlloc_v2, (device_address *, size_t), NULL, 16);
-	CALL(cuMemAlloc_v2, (device_address *, size_t), &(device_address){ 0 }, (size_t)1 << 50);
+	CALL(cuMemAlloc_v2, (device_address *, size_t), &(device_address){0}, (size_t)1 << 50);
 	CALL(cuMemFree_v2, (device_address), 0x1234000);
 	CALL(cuMemHostAlloc, (void **, size_t, unsigned int), NULL, 16, 0);
 	CALL(cuMemcpyHtoD_v2, (device_address, const void *, size_t), 0x1000, "x", 1);
@@ -122,7 +122,8 @@ int main(int argc, char **argv)
 		int (*v2)(const char *, void **, int, uint64_t, int *);
 	} first;
 	mode = argc > 1 ? argv[1] : "dlsym";
-	library = dlopen("libcuda.so.1", RTLD_NOW | (strcmp(mode, "next") ? RTLD_LOCAL : RTLD_GLOBAL));
+	library = dlopen("libcuda.so.1",
+			 RTLD_NOW | (strcmp(mode, "next") ? RTLD_LOCAL : RTLD_GLOBAL));
 	if (!library) {
 		puts("no driver");
 		return 1;
@@ -130,7 +131,8 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "gpa")) {
 		first.object = dlsym(library, "cuGetProcAddress_v2");
 		get_proc_v2 = first.v2;
-		/* As the runtime does: the look-up function fetched through itself is the one used. */
+		/* As the runtime does: the look-up function fetched through itself is the one used.
+		 */
 		void *again = NULL;
 		get_proc_v2("cuGetProcAddress", &again, 12000, 0, NULL);
 		first.object = again;

@@ -25,8 +25,8 @@ int main(void)
 			   768, b, CUDA_R_16F, 768, &zero, c, CUDA_R_16F, 50257, CUBLAS_COMPUTE_32F,
 			   CUBLAS_GEMM_DEFAULT));
 	PRINT(cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH));
-	PRINT(cublasSgemm_v2(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 32, 16, &one, a, 64, b, 16, &zero,
-			     c, 64));
+	PRINT(cublasSgemm_v2(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 32, 16, &one, a, 64, b, 16,
+			     &zero, c, 64));
 	PRINT(cublasSgemm_v2_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, 64, 32, 16, &one, a, 64, b, 16,
 				&zero, c, 64));
 	PRINT(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 64, 32, 16, &one, a,

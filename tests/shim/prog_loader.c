@@ -21,7 +21,7 @@ static int call_int(void *library, const char *name)
 	union {
 		void *object;
 		int (*function)(void);
-	} found = { library ? dlsym(library, name) : NULL };
+	} found = {library ? dlsym(library, name) : NULL};
 	return found.object ? found.function() : -1;
 }
 
@@ -30,7 +30,7 @@ static int call_text(void *library, const char *name, const char *argument)
 	union {
 		void *object;
 		int (*function)(const char *);
-	} found = { library ? dlsym(library, name) : NULL };
+	} found = {library ? dlsym(library, name) : NULL};
 	return found.object ? found.function(argument) : -1;
 }
 
@@ -46,8 +46,8 @@ static void print_lookup(const char *what, void *handle, const char *name)
 /* For each name: NULL and an error text, as without the shim. */
 static void look_up_nothing(void)
 {
-	const char *const names[] = { "cuInit", "cuMemAlloc_v2", "cudaMalloc", "cublasSgemm_v2",
-				      "cuNoSuchFunction", "no_such_function" };
+	const char *const names[] = {"cuInit",	       "cuMemAlloc_v2",	   "cudaMalloc",
+				     "cublasSgemm_v2", "cuNoSuchFunction", "no_such_function"};
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		print_lookup("default", RTLD_DEFAULT, names[i]);
 		print_lookup("next", RTLD_NEXT, names[i]);
@@ -62,7 +62,7 @@ static void use_runtime(void *library)
 	union {
 		void *object;
 		int (*allocate)(void **, size_t);
-	} found = { library ? dlsym(library, "cudaMalloc") : NULL };
+	} found = {library ? dlsym(library, "cudaMalloc") : NULL};
 	void *device;
 	printf("cudaMalloc %d\n", found.object ? found.allocate(&device, 444) : -1);
 }

@@ -17,7 +17,7 @@ int main(void)
 		int magic, version;
 		const void *data;
 		void *file;
-	} binary = { 0x466243b1, 1, NULL, NULL };
+	} binary = {0x466243b1, 1, NULL, NULL};
 	void **handle = __cudaRegisterFatBinary(&binary);
 	for (int i = 0; i < 20000; i++) {
 		char *name = malloc(32);
@@ -28,7 +28,7 @@ int main(void)
 	union {
 		void *object;
 		int (*function)(unsigned int);
-	} init = { dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuInit") };
+	} init = {dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuInit")};
 	int count = 0;
 	printf("cuInit %d\n", init.function(0));
 	printf("cudaGetDeviceCount %d\n", cudaGetDeviceCount(&count));

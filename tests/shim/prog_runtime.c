@@ -23,7 +23,7 @@
 #define PRINT(call)                                                                                \
 	do {                                                                                       \
 		errno = 1234;                                                                      \
-		int status = (int)(call);                                                               \
+		int status = (int)(call);                                                          \
 		printf("%s = %d%s\n", #call, status, errno == 1234 ? "" : " ERRNO CHANGED");       \
 	} while (0)
 
@@ -121,7 +121,7 @@ static void wait_for(pid_t pid)
 static void no_children_are_seen(void)
 {
 	int status;
-	struct sigaction action = { .sa_handler = on_child };
+	struct sigaction action = {.sa_handler = on_child};
 	sigaction(SIGCHLD, &action, NULL);
 	copy_some(1);
 	pid_t found = waitpid(-1, &status, WNOHANG);

@@ -129,10 +129,11 @@ static bool site_exists(uint64_t id)
 	return false;
 }
 
-static const char *const memory_kinds[] = { "unknown", "pageable", "pinned",   "device",   "array",
-					    "managed", "pool",     "physical", "reserved", "imported" };
-static const char *const mark_types[] = { "?", "range", "span", "instant" };
-static const char *const directions[] = { "unknown", "h2d", "d2h", "d2d", "h2h", "peer" };
+static const char *const memory_kinds[] = {"unknown",  "pageable", "pinned", "device",
+					   "array",    "managed",  "pool",   "physical",
+					   "reserved", "imported"};
+static const char *const mark_types[] = {"?", "range", "span", "instant"};
+static const char *const directions[] = {"unknown", "h2d", "d2h", "d2d", "h2h", "peer"};
 
 static void print_call(FILE *out, const char *kind, const struct kept *entry)
 {
@@ -143,8 +144,9 @@ static void print_call(FILE *out, const char *kind, const struct kept *entry)
 		kind, name_of(NAME_API, call->api), call->status, call->call_id, call->parent_id,
 		call->correlation, (int)call->device, call->flags, entry->thread_id,
 		site_exists(call->site) ? "known" : "UNKNOWN",
-		call->end_ticks >= call->begin_ticks && call->begin_ticks >= control->start_ticks ?
-			"ok" : "BAD");
+		call->end_ticks >= call->begin_ticks && call->begin_ticks >= control->start_ticks
+			? "ok"
+			: "BAD");
 }
 
 static void print_gpu(FILE *out, const char *kind, const struct gpu_part *gpu)
@@ -175,9 +177,9 @@ static void print_payload(FILE *out, const struct kept *entry)
 		fprintf(out,
 			"\tbytes=%" PRIu64 "\tdirection=%s\tsource=%s\tdestination=%s"
 			"\tdst=0x%" PRIx64 "\tsrc=0x%" PRIx64 "\tstream=0x%" PRIx64 "\tpeer=%d",
-			r->size_bytes, directions[r->direction % 6], memory_kinds[r->source_kind % 10],
-			memory_kinds[r->destination_kind % 10], r->destination, r->source, r->stream,
-			(int)r->peer_device);
+			r->size_bytes, directions[r->direction % 6],
+			memory_kinds[r->source_kind % 10], memory_kinds[r->destination_kind % 10],
+			r->destination, r->source, r->stream, (int)r->peer_device);
 		break;
 	}
 	case RECORD_KIND_set: {
@@ -228,8 +230,8 @@ static void print_payload(FILE *out, const struct kept *entry)
 		const struct record_gpu_copy *r = (const void *)entry->bytes;
 		print_gpu(out, "gpu_copy", &r->gpu);
 		fprintf(out, "\tbytes=%" PRIu64 "\tdirection=%s\tsource=%s\tdestination=%s",
-			r->size_bytes, directions[r->direction % 6], memory_kinds[r->source_kind % 10],
-			memory_kinds[r->destination_kind % 10]);
+			r->size_bytes, directions[r->direction % 6],
+			memory_kinds[r->source_kind % 10], memory_kinds[r->destination_kind % 10]);
 		break;
 	}
 	case RECORD_KIND_gpu_set: {
@@ -253,9 +255,10 @@ static void print_payload(FILE *out, const struct kept *entry)
 			"\tpeer=%d\tthread=%u\tns=%s",
 			name_of(NAME_MARK, r->domain), (int64_t)r->value, r->category,
 			r->communicator, (int)r->peer, entry->thread_id,
-			!r->end_ticks ? "open" :
-			r->begin_ticks >= control->start_ticks && r->end_ticks >= r->begin_ticks ?
-					"ok" : "BAD");
+			!r->end_ticks ? "open"
+			: r->begin_ticks >= control->start_ticks && r->end_ticks >= r->begin_ticks
+				? "ok"
+				: "BAD");
 		break;
 	}
 	case RECORD_KIND_block: {
@@ -264,7 +267,10 @@ static void print_payload(FILE *out, const struct kept *entry)
 			"block\top=%u\tbytes=%" PRIu64 "\taddress=0x%" PRIx64 "\tallocated=%" PRIu64
 			"\treserved=%" PRIu64 "\tdevice=%d\tsite=%s",
 			r->op, r->size_bytes, r->address, r->allocated_bytes, r->reserved_bytes,
-			(int)r->device, !r->site ? "none" : site_exists(r->site) ? "known" : "UNKNOWN");
+			(int)r->device,
+			!r->site	       ? "none"
+			: site_exists(r->site) ? "known"
+					       : "UNKNOWN");
 		break;
 	}
 	case RECORD_KIND_info: {
@@ -319,7 +325,8 @@ static int write_dump(const char *directory, const char *end)
 	if (!out)
 		return 1;
 	fprintf(out, "end\t%s\tparent=%d\tbad=%zu\tpads=%zu\tunrecorded=%" PRIu64 "\tcwd_uid=%u\n",
-		end, (int)getppid(), bad_records, pads, atomic_load(&control->unrecorded), getuid());
+		end, (int)getppid(), bad_records, pads, atomic_load(&control->unrecorded),
+		getuid());
 	for (unsigned int kind = 0; kind < RING_DROP_KINDS; kind++) {
 		if (dropped[kind])
 			fprintf(out, "dropped\tkind=%u\tcount=%" PRIu64 "\n", kind, dropped[kind]);
@@ -385,8 +392,8 @@ int main(int argc, char **argv)
 	uint32_t expected = RING_COLLECTOR_NONE;
 	atomic_store(&control->collector_heartbeat_ns, now_ns());
 	if (!atomic_compare_exchange_strong(&control->collector_state, &expected,
-					    strstr(words, "refuse") ? RING_COLLECTOR_FAILED :
-								      RING_COLLECTOR_READY) ||
+					    strstr(words, "refuse") ? RING_COLLECTOR_FAILED
+								    : RING_COLLECTOR_READY) ||
 	    strstr(words, "refuse"))
 		return 1;
 	const char *end = NULL;
@@ -400,7 +407,7 @@ int main(int argc, char **argv)
 			drain_all();
 		else
 			atomic_store(&control->collector_heartbeat_ns, now_ns());
-		struct timespec pause = { 0, 1000000 };
+		struct timespec pause = {0, 1000000};
 		nanosleep(&pause, NULL);
 	}
 	snprintf(note, sizeof(note), "%s\tdescriptors=%d", end, descriptors);

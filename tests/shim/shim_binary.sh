@@ -52,4 +52,17 @@ case_loads_into_a_foreign_program_without_cuda() {
 	LD_LIBRARY_PATH= LD_PRELOAD=$shim LD_BIND_NOW=1 /bin/true || fail "does not load"
 }
 
+case_compiles_for_aarch64() {
+	command -v aarch64-linux-gnu-gcc >/dev/null || skip "no cross compiler"
+	local source=$(dirname "$0")/../../shim
+	for file in "$source"/*.c; do
+		aarch64-linux-gnu-gcc -fsyntax-only -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Werror \
+			-I "$source/../collector" "$file" || fail "$file"
+	done
+	aarch64-linux-gnu-gcc -c "$source/dlsym_stub.S" -o "$work/stub.o"
+	aarch64-linux-gnu-objdump -d "$work/stub.o" >"$work/stub-code.txt"
+	has "$work/stub-code.txt" '\bbti\s+c$' "the stub is a landing pad"
+	has "$work/stub-code.txt" '\bbr\s+x16$' "the stub ends in a jump"
+}
+
 shim_main "$@"

@@ -13,7 +13,7 @@
 /* What the capture functions need of the rest of the shim: one record, written nowhere. */
 static struct record_gemm record;
 static struct ring_header header;
-static struct thread thread = { .is_live = 1, .ring = { .header = &header } };
+static struct thread thread = {.is_live = 1, .ring = {.header = &header}};
 _Atomic uint32_t streams_open_captures;
 
 void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
@@ -37,15 +37,24 @@ bool streams_is_captured_slow(const void *stream)
 	return false;
 }
 
-static struct call call = { .thread = &thread };
+static struct call call = {.thread = &thread};
 static char handle;
 
 static const struct record_gemm *gemm(int type, int compute)
 {
-	struct gemm_shape shape = { .op_a = 1, .op_b = 0, .m = 50257, .n = 128, .k = 768,
-				    .lda = 768, .ldb = 768, .ldc = 50257, .batch = 1,
-				    .type_a = type, .type_b = type, .type_c = type,
-				    .compute = compute };
+	struct gemm_shape shape = {.op_a = 1,
+				   .op_b = 0,
+				   .m = 50257,
+				   .n = 128,
+				   .k = 768,
+				   .lda = 768,
+				   .ldb = 768,
+				   .ldc = 50257,
+				   .batch = 1,
+				   .type_a = type,
+				   .type_b = type,
+				   .type_c = type,
+				   .compute = compute};
 	capture_gemm(&call, &handle, &shape);
 	return &record;
 }
@@ -68,11 +77,17 @@ static void shapes_and_operations_are_kept(void **state)
 static void types_are_translated(void **state)
 {
 	(void)state;
-	static const struct { int type; uint8_t element; } types[] = {
-		{ 0, ELEMENT_F32 }, { 1, ELEMENT_F64 }, { 2, ELEMENT_F16 }, { 14, ELEMENT_BF16 },
-		{ 28, ELEMENT_F8E4M3 }, { 29, ELEMENT_F8E5M2 }, { 3, ELEMENT_I8 },
-		{ 10, ELEMENT_I32 }, { 4, ELEMENT_C64 }, { 5, ELEMENT_C128 }, { 33, ELEMENT_F4 },
-		{ 99, ELEMENT_UNKNOWN }, { 6, ELEMENT_UNKNOWN }, { GEMM_ELEMENT(F16), ELEMENT_F16 },
+	static const struct {
+		int type;
+		uint8_t element;
+	} types[] = {
+		{0, ELEMENT_F32},     {1, ELEMENT_F64},
+		{2, ELEMENT_F16},     {14, ELEMENT_BF16},
+		{28, ELEMENT_F8E4M3}, {29, ELEMENT_F8E5M2},
+		{3, ELEMENT_I8},      {10, ELEMENT_I32},
+		{4, ELEMENT_C64},     {5, ELEMENT_C128},
+		{33, ELEMENT_F4},     {99, ELEMENT_UNKNOWN},
+		{6, ELEMENT_UNKNOWN}, {GEMM_ELEMENT(F16), ELEMENT_F16},
 	};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		assert_int_equal(gemm(types[i].type, BLAS_COMPUTE_32F)->type_a, types[i].element);
@@ -120,7 +135,7 @@ static void the_handles_stream_is_recorded(void **state)
 static void sizes_that_do_not_fit_are_clamped(void **state)
 {
 	(void)state;
-	struct gemm_shape shape = { .m = INT64_MAX, .n = -1, .k = 1, .batch = 1 };
+	struct gemm_shape shape = {.m = INT64_MAX, .n = -1, .k = 1, .batch = 1};
 	capture_gemm(&call, &handle, &shape);
 	assert_int_equal(record.m, UINT32_MAX);
 	assert_int_equal(record.n, 0);

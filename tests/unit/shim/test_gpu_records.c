@@ -58,7 +58,7 @@ static int next_record(uint8_t *buffer, size_t valid_size, void **record)
 	*record = next;
 	return CUPTI_OK;
 }
-static const struct cupti cupti = { .ActivityGetNextRecord = next_record };
+static const struct cupti cupti = {.ActivityGetNextRecord = next_record};
 
 static _Alignas(8) uint8_t buffer[8 * STRIDE];
 
@@ -209,12 +209,12 @@ static void unusable_times_are_counted_and_reported_once(void **state)
 {
 	(void)state;
 	size_t at = 0;
-	put(0, 0, CUPTI_KIND_MEMSET, 4);  /* no times at all */
+	put(0, 0, CUPTI_KIND_MEMSET, 4); /* no times at all */
 	put(1, 0, CUPTI_KIND_MEMCPY, 4);
 	PUT(1, memcpy, start, 20);
-	PUT(1, memcpy, end, 10);          /* ends before it begins */
+	PUT(1, memcpy, end, 10); /* ends before it begins */
 	put(2, 0, CUPTI_KIND_MEMCPY, 4);
-	PUT(2, memcpy, start, 20);        /* never ended */
+	PUT(2, memcpy, start, 20); /* never ended */
 	gpu_records_convert(&cupti, &writer, buffer, 3 * STRIDE);
 	assert_null(written(&at));
 	gpu_records_count_dropped(5);

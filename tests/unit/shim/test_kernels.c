@@ -17,7 +17,7 @@
 #include "../../../shim/thread_write.h"
 
 /* What the table needs of the rest of the shim. */
-static struct ring_control control = { .start_ticks = 1 };
+static struct ring_control control = {.start_ticks = 1};
 struct ring_control *session_control = &control;
 static _Atomic int names_written, asked;
 static const char *driver_says;

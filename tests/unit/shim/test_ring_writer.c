@@ -31,7 +31,7 @@ static bool write_record(struct ring_writer *writer, uint64_t number, size_t siz
 	struct test_record *record = ring_writer_reserve(writer, size);
 	if (!record)
 		return false;
-	record->head = (struct record_head){ 1, (uint16_t)size, 0 };
+	record->head = (struct record_head){1, (uint16_t)size, 0};
 	record->number = number;
 	memset(record->filling, (int)number, size - sizeof(*record));
 	ring_writer_commit(writer, size);
@@ -124,7 +124,7 @@ static void an_unbelievable_tail_counts_as_full(void **state)
 	(void)state;
 	struct ring_header *header = new_ring();
 	struct ring_writer writer;
-	const uint64_t lies[] = { 1, UINT64_MAX, 1ull << 63, DATA_BYTES };
+	const uint64_t lies[] = {1, UINT64_MAX, 1ull << 63, DATA_BYTES};
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		atomic_store(&header->tail, lies[i]);
 		ring_writer_attach(&writer, header, DATA_BYTES, 0, 0);

@@ -13,8 +13,8 @@
 static int clear(void **state)
 {
 	(void)state;
-#define OPTION_TEXT(field, variable, value, help) unsetenv(variable);
-#define OPTION_CHOICE(field, variable, value, words, help) unsetenv(variable);
+#define OPTION_TEXT(field, variable, value, help)	       unsetenv(variable);
+#define OPTION_CHOICE(field, variable, value, words, help)     unsetenv(variable);
 #define OPTION_NUMBER(field, variable, value, low, high, help) unsetenv(variable);
 #include "../../../shim/options.def"
 	return 0;
@@ -64,11 +64,15 @@ static void empty_means_not_set(void **state)
 static void values_that_do_not_fit_are_ignored_and_named(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "GPUTRACE_RING_KIB", "31" },     { "GPUTRACE_RING_KIB", "65537" },
-		{ "GPUTRACE_RING_KIB", "12x" },    { "GPUTRACE_RING_KIB", "-256" },
-		{ "GPUTRACE_RING_KIB", "999999999999999999999999" },
-		{ "GPUTRACE_ON_FULL", "wai" },     { "GPUTRACE_ON_FULL", "waits" },
-		{ "GPUTRACE_ON_FULL", "drop|wait" }, { "GPUTRACE_GPU", "OFF" },
+		{"GPUTRACE_RING_KIB", "31"},
+		{"GPUTRACE_RING_KIB", "65537"},
+		{"GPUTRACE_RING_KIB", "12x"},
+		{"GPUTRACE_RING_KIB", "-256"},
+		{"GPUTRACE_RING_KIB", "999999999999999999999999"},
+		{"GPUTRACE_ON_FULL", "wai"},
+		{"GPUTRACE_ON_FULL", "waits"},
+		{"GPUTRACE_ON_FULL", "drop|wait"},
+		{"GPUTRACE_GPU", "OFF"},
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		clear(state);
