@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,8 +104,8 @@ static void note_library(void *context, const struct record_library *library)
 	if (strstr(path, "/libc.so") || strstr(path, "/libc-")) {
 		libraries.has_libc = true;
 		libraries.has_build_id = memcmp(library->build_id, none, 20) != 0;
-		assert_true(library->address < (uintptr_t)&printf);
-		assert_true(library->address + library->size_bytes > (uintptr_t)&printf);
+		assert_true(library->address < (uintptr_t)&gnu_get_libc_version);
+		assert_true(library->address + library->size_bytes > (uintptr_t)&gnu_get_libc_version);
 	}
 }
 
