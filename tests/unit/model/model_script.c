@@ -12,6 +12,7 @@
 #include "xmalloc.h"
 
 #define NAME_LIMIT 512
+#define SITE_LIMIT 16
 
 struct rows {
 	char *bytes;
@@ -20,6 +21,8 @@ struct rows {
 };
 
 struct script {
+	struct record_site *sites[SITE_LIMIT];
+	size_t site_count;
 	struct rows rows[RECORD_KIND_LIMIT];
 	char *names[NAME_LIMIT]; /* index + 1 is the id, in every space */
 	size_t name_count;
@@ -72,8 +75,12 @@ static const char *source_name(void *context, uint16_t space, uint64_t id)
 
 static const struct record_site *source_site(void *context, uint64_t id)
 {
-	(void)context;
-	(void)id;
+	struct script *script = context;
+
+	for (size_t i = 0; i < script->site_count; i++) {
+		if (script->sites[i]->id == id)
+			return script->sites[i];
+	}
 	return NULL;
 }
 
@@ -194,6 +201,8 @@ void script_free(struct script *script)
 	}
 	for (size_t i = 0; i < script->device_count; i++)
 		free(script->devices[i]);
+	for (size_t i = 0; i < script->site_count; i++)
+		free(script->sites[i]);
 	free(script);
 }
 
@@ -343,6 +352,34 @@ uint32_t script_add_plain(struct script *script, const struct script_call *call)
 
 void script_add_mark(struct script *script, const char *name, int64_t begin_ns, int64_t end_ns)
 {
+	script_add_mark_of(script, MARK_NVTX, name, begin_ns, end_ns);
+}
+
+void script_add_site(struct script *script, uint64_t id, const char *python)
+{
+	struct record_site *site = xcalloc(1, sizeof(*site) + sizeof(site->frames[0]));
+
+	if (script->site_count == SITE_LIMIT)
+		abort();
+	site->id = id;
+	site->frame_count = 1;
+	site->frames[0].type = FRAME_PYTHON;
+	site->frames[0].line = 1;
+	site->frames[0].value = name_id(script, python);
+	script->sites[script->site_count++] = site;
+}
+
+void script_add_block(struct script *script, const struct record_block *block)
+{
+	struct record_block record = *block;
+
+	record.head = (struct record_head){RECORD_KIND_block, sizeof(record), 0};
+	add_row(script, RECORD_KIND_block, &record, sizeof(record), 1);
+}
+
+void script_add_mark_of(struct script *script, uint8_t source, const char *name, int64_t begin_ns,
+			int64_t end_ns)
+{
 	struct record_mark record;
 
 	memset(&record, 0, sizeof(record));
@@ -350,6 +387,7 @@ void script_add_mark(struct script *script, const char *name, int64_t begin_ns, 
 	record.end_ticks = (uint64_t)end_ns;
 	record.name = name_id(script, name);
 	record.type = MARK_RANGE;
+	record.source = source;
 	add_row(script, RECORD_KIND_mark, &record, sizeof(record), 1);
 }
 

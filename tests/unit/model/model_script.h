@@ -55,6 +55,12 @@ uint32_t script_add_gemm(struct script *script, const struct script_call *call,
 			 const struct record_gemm *gemm);
 uint32_t script_add_plain(struct script *script, const struct script_call *call);
 void script_add_mark(struct script *script, const char *name, int64_t begin_ns, int64_t end_ns);
+/* source: enum mark_source */
+void script_add_mark_of(struct script *script, uint8_t source, const char *name, int64_t begin_ns,
+			int64_t end_ns);
+/* A site of one Python frame: "function\x1f" "file". */
+void script_add_site(struct script *script, uint64_t id, const char *python);
+void script_add_block(struct script *script, const struct record_block *block);
 void script_add_kernel(struct script *script, uint32_t device, const char *name,
 		       uint32_t correlation, int64_t begin_ns, int64_t end_ns);
 void script_add_gpu_copy(struct script *script, uint32_t device, uint8_t direction, uint64_t bytes,
