@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Launches in two ways and prints every result code; built against several runtimes.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches in two ways and prints every result code; built against several runtimes. */
 #include <cstdio>
 
 template <class T> __global__ void axpy(T *x, T a, int n)

@@ -155,7 +155,8 @@ static void print_gpu(FILE *out, const char *kind, const struct gpu_part *gpu)
 		gpu->correlation, (int)gpu->device, gpu->stream, gpu->end_ns - gpu->begin_ns);
 }
 
-static void print_payload(FILE *out, const struct kept *entry)
+/* Calls of the host; false: another kind of record. */
+static bool print_host(FILE *out, const struct kept *entry)
 {
 	const struct record_head *head = (const void *)entry->bytes;
 	switch (head->kind) {
@@ -218,6 +219,17 @@ static void print_payload(FILE *out, const struct kept *entry)
 			r->type_a, r->type_b, r->type_c, r->type_compute, r->math_flags, r->stream);
 		break;
 	}
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* Work of the gpu; false: another kind of record. */
+static bool print_gpu_work(FILE *out, const struct kept *entry)
+{
+	const struct record_head *head = (const void *)entry->bytes;
+	switch (head->kind) {
 	case RECORD_KIND_gpu_kernel: {
 		const struct record_gpu_kernel *r = (const void *)entry->bytes;
 		print_gpu(out, "gpu_kernel", &r->gpu);
@@ -246,6 +258,17 @@ static void print_payload(FILE *out, const struct kept *entry)
 		fprintf(out, "\tscope=%u", r->scope);
 		break;
 	}
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* Facts, names and the rest; false: another kind of record. */
+static bool print_fact(FILE *out, const struct kept *entry)
+{
+	const struct record_head *head = (const void *)entry->bytes;
+	switch (head->kind) {
 	case RECORD_KIND_mark: {
 		const struct record_mark *r = (const void *)entry->bytes;
 		fprintf(out, "mark\ttype=%s\tsource=%u\tname=%s", mark_types[r->type & 3],
@@ -306,9 +329,15 @@ static void print_payload(FILE *out, const struct kept *entry)
 		break;
 	}
 	default:
-		return;
+		return false;
 	}
-	fputc('\n', out);
+	return true;
+}
+
+static void print_payload(FILE *out, const struct kept *entry)
+{
+	if (print_host(out, entry) || print_gpu_work(out, entry) || print_fact(out, entry))
+		fputc('\n', out);
 }
 
 static int write_dump(const char *directory, const char *end)
