@@ -29,7 +29,7 @@ static void list_all(bool is_json)
 		json_array(json, "rules");
 	for (size_t i = 0; i < rules_count(); i++) {
 		if (!is_json) {
-			printf("%s  %-18s %s\n", rules_all[i]->id, rules_all[i]->name,
+			printf("%s  %-22s %s\n", rules_all[i]->id, rules_all[i]->name,
 			       rules_all[i]->title);
 			continue;
 		}
@@ -41,7 +41,7 @@ static void list_all(bool is_json)
 	}
 	for (size_t i = 0; (id = quality_id(i, &title)); i++) {
 		if (!is_json) {
-			printf("%s  %-18s %s\n", id, "(recording)", title);
+			printf("%s  %-22s %s\n", id, "(recording)", title);
 			continue;
 		}
 		json_object(json, NULL);

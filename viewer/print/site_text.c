@@ -18,20 +18,9 @@
 static bool is_library_path(const char *path)
 {
 	static const char *const parts[] = {
-		"libcuda",
-		"libcublas",
-		"libnccl",
-		"libcudnn",
-		"libgputrace",
-		"libtorch",
-		"libc10",
-		"libpython",
-		"libcusolver",
-		"libcusparse",
-		"libcufft",
-		"libnvidia",
-		"/libc.so",
-		"libstdc++",
+		"libcuda",  "libcublas", "libnccl",   "libcudnn",    "libgputrace",
+		"libtorch", "libc10",	 "libpython", "libcusolver", "libcusparse",
+		"libcufft", "libnvidia", "/libc.so",  "libstdc++",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
