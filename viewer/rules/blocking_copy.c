@@ -116,26 +116,23 @@ static void run(struct rule_context *context)
 			    most, CHARGED_PERCENT);
 }
 
+/* clang-format off */
 const struct rule rule_blocking_copy = {
 	.name = "blocking_copy",
 	.id = "GT103",
 	.title = "synchronous copy on the critical path",
-	.page = "Raised when the GPU idles for at least 1 % of the mean steady step because the "
-		"launching\n"
-		"thread was waiting for a copy when the queue ran dry: a device-to-host copy of at "
-		"most 64 KiB\n"
-		"followed by a wait (.item(), nonzero, .cpu()), or a blocking copy. Grouped by "
-		"call site.\n"
-		"\n"
-		"Cost: the idle time from the moment the queue drained to the next operation of "
-		"that thread\n"
-		"(ledger part \"drained by synchronisation\").\n"
-		"Gain: up to that time, but a step never becomes shorter than the host's own work "
-		"in it; half\n"
-		"of it where another wait follows.\n"
-		"\n"
-		"Silent: copies outside the step loop; blocking uploads of at most 64 KiB, which "
-		"return early.\n"
-		"Wrong when: the host must know the value to decide what to launch.\n",
+	.page =
+"Raised when the GPU idles for at least 1 % of the mean steady step because the launching\n"
+"thread was waiting for a copy when the queue ran dry: a device-to-host copy of at most 64 KiB\n"
+"followed by a wait (.item(), nonzero, .cpu()), or a blocking copy. Grouped by call site.\n"
+"\n"
+"Cost: the idle time from the moment the queue drained to the next operation of that thread\n"
+"(ledger part \"drained by synchronisation\").\n"
+"Gain: up to that time, but a step never becomes shorter than the host's own work in it; half\n"
+"of it where another wait follows.\n"
+"\n"
+"Silent: copies outside the step loop; blocking uploads of at most 64 KiB, which return early.\n"
+"Wrong when: the host must know the value to decide what to launch.\n",
 	.run = run,
 };
+/* clang-format on */

@@ -6,6 +6,7 @@
 #include "product_model.h"
 
 #define SHARE_PERCENT 10.0
+#define DECODE_ROWS   16
 
 static void run(struct rule_context *context)
 {
@@ -24,10 +25,12 @@ static void run(struct rule_context *context)
 	}
 	for (uint32_t i = 0; i < model->gemm_count; i++) {
 		use = &context->work.shapes[i];
-		if (!use->products || !product_is_at_memory_roof(context, i))
+		shape = &model->gemms[i];
+		if (!use->products || (shape->m > DECODE_ROWS && shape->n > DECODE_ROWS) ||
+		    !product_is_at_memory_roof(context, i))
 			continue;
 		busy_ns += use->busy_ns;
-		bytes += gemm_bytes(&model->gemms[i]) * (double)use->products;
+		bytes += gemm_bytes(shape) * (double)use->products;
 		if (use->busy_ns > largest_ns) {
 			largest_ns = use->busy_ns;
 			largest = i;

@@ -56,21 +56,20 @@ static void run(struct rule_context *context)
 			    most, CHARGED_PERCENT);
 }
 
+/* clang-format off */
 const struct rule rule_explicit_sync = {
 	.name = "explicit_sync",
 	.id = "GT503",
 	.title = "explicit synchronisation in the loop",
-	.page = "Raised when the GPU idles for at least 2 % of the mean steady step after an "
-		"explicit\n"
-		"DeviceSynchronize, StreamSynchronize or EventSynchronize of one call site: the "
-		"launching\n"
-		"thread was inside it when the queue ran dry.\n"
-		"\n"
-		"A wait right after a small device-to-host copy belongs to the copy (GT103), not "
-		"here.\n"
-		"Gain: as for GT103.\n"
-		"Silent: waits that end while work is still queued, and waits of other threads.\n"
-		"Wrong when: the program waits on purpose, as a benchmark does between its "
-		"repetitions.\n",
+	.page =
+"Raised when the GPU idles for at least 2 % of the mean steady step after an explicit\n"
+"DeviceSynchronize, StreamSynchronize or EventSynchronize of one call site: the launching\n"
+"thread was inside it when the queue ran dry.\n"
+"\n"
+"A wait right after a small device-to-host copy belongs to the copy (GT103), not here.\n"
+"Gain: as for GT103.\n"
+"Silent: waits that end while work is still queued, and waits of other threads.\n"
+"Wrong when: the program waits on purpose, as a benchmark does between its repetitions.\n",
 	.run = run,
 };
+/* clang-format on */

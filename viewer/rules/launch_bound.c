@@ -8,6 +8,10 @@
 /* A kernel inside a CUDA graph costs about this much between kernels; what remains of the idle time
  * after capture. */
 #define GRAPH_NODE_NS 1500.0
+/* A median needs something to be the median of. */
+#define LEAST_KERNELS 10.0
+/* Idle time that this many median intervals per kernel do not explain was spent in other calls. */
+#define EXPLAINED 5.0
 
 static void run(struct rule_context *context)
 {
@@ -37,6 +41,18 @@ static void run(struct rule_context *context)
 			    kernel_us, interval_us);
 		return;
 	}
+	if (kernels < LEAST_KERNELS) {
+		rule_silent(context, "%.4g kernels per %s are too few to speak of a launch rate",
+			    kernels, context->unit);
+		return;
+	}
+	if (issue_ms * 1e3 > EXPLAINED * kernels * interval_us) {
+		rule_silent(context,
+			    "%.0f launches, one every %.1f us, do not explain %.2f ms of waiting: "
+			    "the thread was inside other calls (allocation, module loads)",
+			    kernels, interval_us, issue_ms);
+		return;
+	}
 	for (size_t i = 0; i < context->ledger->charge_count && call == MODEL_NONE; i++) {
 		if (context->ledger->charges[i].part == LEDGER_IDLE_ISSUE)
 			call = context->ledger->charges[i].call;
@@ -63,22 +79,22 @@ static void run(struct rule_context *context)
 	rule_settle(context, finding);
 }
 
+/* clang-format off */
 const struct rule rule_launch_bound = {
 	.name = "launch_bound",
 	.id = "GT501",
 	.title = "launch bound",
-	.page = "Raised when the ledger part \"launches too slow\" is at least 10 % of the mean "
-		"steady step and\n"
-		"the median time from one launch to the next is longer than the median kernel.\n"
-		"\n"
-		"A gap is issue-bound when the launching thread was inside CUDA calls, or when the "
-		"gap is\n"
-		"shorter than 1 ms or 20 median launch intervals, and no wait had drained the "
-		"queue.\n"
-		"\n"
-		"Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 "
-		"us per node).\n"
-		"Silent: long kernels; gaps that a wait or the host's absence explains.\n"
-		"Wrong when: shapes change every step, so that a graph cannot be reused.\n",
+	.page =
+"Raised when the ledger part \"launches too slow\" is at least 10 % of the mean steady step and\n"
+"the median time from one launch to the next is longer than the median kernel.\n"
+"\n"
+"A gap is issue-bound when the launching thread was inside CUDA calls, or when the gap is\n"
+"shorter than 1 ms or 20 median launch intervals, and no wait had drained the queue.\n"
+"\n"
+"Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
+"Silent: long kernels; gaps that a wait or the host's absence explains; fewer than 10 kernels per\n"
+"step; waiting that is more than 5 median intervals per kernel, which other calls explain.\n"
+"Wrong when: shapes change every step, so that a graph cannot be reused.\n",
 	.run = run,
 };
+/* clang-format on */

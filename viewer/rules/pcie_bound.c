@@ -105,27 +105,24 @@ static void run(struct rule_context *context)
 	rule_settle(context, finding);
 }
 
+/* clang-format off */
 const struct rule rule_pcie_bound = {
 	.name = "pcie_bound",
 	.id = "GT101",
 	.title = "PCIe-bound transfers",
-	.page = "Raised when copies between host and GPU that are not hidden behind compute or\n"
-		"communication take at least 5 % of the mean steady step (ledger part \"exposed "
-		"copies\").\n"
-		"\n"
-		"Evidence: bytes per step and achieved rate by direction, and what the recorded "
-		"PCIe link\n"
-		"attains with large pinned copies (published measurements, 80 to 88 % of the raw "
-		"rate; not a\n"
-		"ceiling). Copies below 1 MiB never count as a best rate.\n"
-		"\n"
-		"Gain: from \"every copy at the best rate seen in this run\" up to \"hidden "
-		"completely behind\n"
-		"the compute of the same step\", never more than the exposed part.\n"
-		"\n"
-		"Silent: copies hidden under compute, however large; 126 MB in a step of one "
-		"second.\n"
-		"Wrong when: the copies cannot be moved ahead because their content depends on the "
-		"step.\n",
+	.page =
+"Raised when copies between host and GPU that are not hidden behind compute or\n"
+"communication take at least 5 % of the mean steady step (ledger part \"exposed copies\").\n"
+"\n"
+"Evidence: bytes per step and achieved rate by direction, and what the recorded PCIe link\n"
+"attains with large pinned copies (published measurements, 80 to 88 % of the raw rate; not a\n"
+"ceiling). Copies below 1 MiB never count as a best rate.\n"
+"\n"
+"Gain: from \"every copy at the best rate seen in this run\" up to \"hidden completely behind\n"
+"the compute of the same step\", never more than the exposed part.\n"
+"\n"
+"Silent: copies hidden under compute, however large; 126 MB in a step of one second.\n"
+"Wrong when: the copies cannot be moved ahead because their content depends on the step.\n",
 	.run = run,
 };
+/* clang-format on */

@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-#define DECODE_ROWS	  16
-#define DECODE_ROOF_SHARE 0.60
+#define ROOF_SHARE 0.60 /* of the memory's bandwidth */
 
 const char *product_why_unknown(const struct rule_context *context)
 {
@@ -118,10 +117,10 @@ bool product_is_at_memory_roof(const struct rule_context *context, uint32_t inde
 	const struct shape_use *use = &context->work.shapes[index];
 	double roof = product_memory_gbs(context);
 
-	if (roof <= 0 || use->busy_ns <= 0 || (shape->m > DECODE_ROWS && shape->n > DECODE_ROWS))
+	if (roof <= 0 || use->busy_ns <= 0)
 		return false;
 	return gemm_bytes(shape) * (double)use->products / (double)use->busy_ns >=
-	       DECODE_ROOF_SHARE * roof;
+	       ROOF_SHARE * roof;
 }
 
 void product_describe(struct finding *finding, const struct gemm_shape *shape)

@@ -32,8 +32,7 @@ struct product_tiles {
 };
 struct product_tiles product_tiles_of(const struct gemm_shape *shape,
 				      const struct kernel_traits *traits);
-/* At most 16 rows or columns at 60 % of the memory bandwidth or more: weights are streamed once,
- * and nothing but more rows or smaller weights would help (GT210). */
+/* Moves its operands at 60 % of the memory bandwidth or more: more blocks would not help. */
 bool product_is_at_memory_roof(const struct rule_context *context, uint32_t shape);
 /* Why shapes cannot be compared with this GPU: NULL when they can. */
 const char *product_why_unknown(const struct rule_context *context);

@@ -19,6 +19,7 @@ struct upload {
 	size_t last_step, steps, copies;
 	int64_t busy_ns;
 	uint32_t call;
+	bool is_pinned;
 };
 
 struct uploads {
@@ -63,6 +64,7 @@ static void add_upload(struct uploads *uploads, const struct gpu_op *op)
 	if (upload->last_step != uploads->step)
 		upload->steps++;
 	upload->last_step = uploads->step;
+	upload->is_pinned |= uploads->model->transfers[op->detail].source_kind == MEMORY_PINNED;
 	upload->copies++;
 	upload->busy_ns += op->end_ns - op->begin_ns;
 }
@@ -113,7 +115,7 @@ static void raise(struct rule_context *context, const struct upload *upload, siz
 static void run(struct rule_context *context)
 {
 	struct uploads uploads = {.model = context->model};
-	size_t raised = 0;
+	size_t raised = 0, staging = 0;
 
 	map_init(&uploads.known);
 	find_uploads(context, &uploads);
@@ -123,11 +125,21 @@ static void run(struct rule_context *context)
 		if (upload->steps < LEAST_STEPS || upload->steps * 2 < uploads.step ||
 		    rule_share(context, upload->busy_ns) < COST_PERCENT)
 			continue;
+		/* A good loader fills one pinned buffer again and again. */
+		if (upload->is_pinned) {
+			staging++;
+			continue;
+		}
 		raise(context, upload, uploads.step);
 		raised++;
 	}
 	if (!raised && uploads.seen && uploads.unknown == uploads.seen)
 		rule_not_judged(context, "the host addresses of the uploads were not recorded");
+	else if (!raised && staging)
+		rule_not_judged(context,
+				"%zu pinned buffers are uploaded in every step, as a loader does "
+				"it; whether their content changes was not checked",
+				staging);
 	else if (!raised)
 		rule_silent(context, uploads.seen ? "no host memory is uploaded in 5 steady steps "
 						    "or more at 1 %% of the step"
@@ -142,15 +154,14 @@ const struct rule rule_repeated_upload = {
 	.id = "GT105",
 	.title = "repeated upload",
 	.page =
-"Raised as an information when the same host address and size is copied to the GPU in at least\n"
+"Raised as an information when the same pageable host address and size is copied to the GPU in at least\n"
 "5 steady steps and in half of them, and these copies take at least 1 % of the mean step.\n"
 "\n"
-"Whether the bytes are the same is not checked: a loader that reuses one pinned buffer looks\n"
-"exactly like a table that is uploaded again and again. So no gain is stated. If the data is\n"
-"constant, all of the copy's exposed time is the gain.\n"
+"Whether the bytes are the same is not checked, so no gain is stated. If the data is constant,\n"
+"all of the copy's exposed time is the gain.\n"
 "\n"
-"Silent: buffers that change from step to step. Not judged: imported recordings, which have\n"
-"no host addresses.\n"
+"Silent: buffers that change from step to step. Not judged: pinned buffers, because a good loader\n"
+"fills the same ones again and again; imported recordings, which have no host addresses.\n"
 "Wrong when: the buffer is filled anew in each step, which is what a good loader does.\n",
 	.run = run,
 };

@@ -112,7 +112,7 @@ const struct rule rule_small_products = {
 "\n"
 "Gain: up to the products' time on the SMs that have no tile, if other work filled them; at\n"
 "least a quarter of that.\n"
-"Silent: split-K and stream-K kernels; products at the memory roof (GT210), which are bound by\n"
+"Silent: split-K and stream-K kernels; products at the memory roof (60 % of its bandwidth, see GT210), bound by\n"
 "the weights they read. Not judged: no shapes, no tile in the names, unknown number of SMs.\n"
 "Wrong when: the products depend on each other and the batch is given.\n",
 	.run = run,

@@ -127,6 +127,10 @@ static void run(struct rule_context *context)
 			    per_step, context->unit, percent,
 			    rule_share(context, found.neighbour_ns), context->unit, LEAST_KERNELS,
 			    COMPUTE_PERCENT, STEP_PERCENT);
+	else if (!found.matrix_kernels)
+		rule_silent(context,
+			    "there are no products, convolutions or attention: what these "
+			    "kernels compute, and whether they can be fused, is not known");
 	else if ((double)found.fused_ns * 100 >= FUSED_PERCENT * (double)found.total_ns)
 		rule_silent(context, "most memory-bound kernels are compiled ones already");
 	else if (found.kernels <= found.matrix_kernels)
@@ -154,7 +158,8 @@ const struct rule rule_unfused_kernels = {
 "Gain: 20 to 67 % of the time of those that follow another one: a fused kernel does not write\n"
 "and read again what lies between them. The bytes are not recorded, so this is the range.\n"
 "\n"
-"Silent: already compiled (most of the time in Triton kernels, or fewer memory-bound kernels\n"
+"Silent: programs without products, convolutions or attention, such as stencil codes, whose\n"
+"kernels need the results of all neighbours; already compiled (most of the time in Triton kernels, or fewer memory-bound kernels\n"
 "than products, convolutions and attention); kernels that stand alone between products.\n"
 "Wrong when: neighbours do not depend on each other, or work on different shapes.\n",
 	.run = run,

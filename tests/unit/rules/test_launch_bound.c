@@ -75,6 +75,46 @@ static void gaps_between_long_kernels_are_no_launch_problem(void **state)
 	bench_fini(&bench);
 }
 
+static void calls_other_than_launches_are_no_launch_problem(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	for (int step = 0; step < 20; step++) {
+		for (int i = 0; i < 30; i++)
+			machine_kernel(&bench.machine, "elementwise_kernel", 3000);
+		struct script_call call = {.begin_ns = bench.machine.host_ns,
+					   .end_ns = bench.machine.host_ns + 20000000,
+					   .thread = 1,
+					   .api = "cudaMalloc"};
+
+		script_add_memory(bench.script, &call, MEMORY_ALLOC, MEMORY_DEVICE,
+				  0x1000000 * (uint64_t)(step + 1), 1 << 20);
+		machine_work(&bench.machine, 20000000);
+		machine_kernel(&bench.machine, "adam_step", 3000);
+	}
+	bench_run(&bench);
+	assert_true(ledger_part_percent(&bench.model->devices[0].ledger, LEDGER_IDLE_ISSUE) > 10);
+	assert_int_equal(bench_status(&bench, "GT501"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
+static void a_handful_of_kernels_is_silent(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	for (int i = 0; i < 4; i++) {
+		machine_kernel(&bench.machine, "vector_add", 3000);
+		machine_work(&bench.machine, 20000);
+	}
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, "GT501"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
@@ -95,6 +135,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(faster_launches_gain_what_the_range_says),
 		cmocka_unit_test(long_kernels_are_silent),
 		cmocka_unit_test(gaps_between_long_kernels_are_no_launch_problem),
+		cmocka_unit_test(calls_other_than_launches_are_no_launch_problem),
+		cmocka_unit_test(a_handful_of_kernels_is_silent),
 		cmocka_unit_test(without_gpu_times_it_is_not_judged),
 	};
 

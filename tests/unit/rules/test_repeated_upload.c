@@ -5,14 +5,15 @@
 #include "rule_bench.h"
 
 /* Uploads from `first`, in every step from `stride` bytes further on. */
-static void run_loop(struct bench *bench, uint64_t first, uint64_t stride, uint64_t bytes)
+static void run_loop(struct bench *bench, uint64_t first, uint64_t stride, uint64_t bytes,
+		     uint8_t host_kind)
 {
 	for (int step = 0; step < 20; step++) {
 		bench->machine.site = 5;
 		if (first)
 			script_use_copy(bench->script, first + (uint64_t)step * stride,
 					0x7f0000000000, 0x5555, DEVICE_UNKNOWN);
-		machine_copy(&bench->machine, COPY_H2D, bytes, MEMORY_PINNED, false);
+		machine_copy(&bench->machine, COPY_H2D, bytes, host_kind, false);
 		bench->machine.site = 6;
 		machine_kernel(&bench->machine, "ampere_sgemm_128x128_nn", 5000000);
 		machine_kernel(&bench->machine, "adam_step", 50000);
@@ -27,7 +28,7 @@ static void the_same_buffer_in_every_step_is_an_information(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 0x10000000, 0, 8 << 20);
+	run_loop(&bench, 0x10000000, 0, 8 << 20, MEMORY_PAGEABLE);
 	finding = bench_only(&bench, "GT105");
 	assert_int_equal(finding->severity, SEVERITY_INFO);
 	assert_float_equal(bench_number(finding, "copy_bytes"), 8388608, 0);
@@ -43,7 +44,7 @@ static void another_buffer_in_every_step_is_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 0x10000000, 8 << 20, 8 << 20);
+	run_loop(&bench, 0x10000000, 8 << 20, 8 << 20, MEMORY_PAGEABLE);
 	assert_int_equal(bench_status(&bench, "GT105"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -54,8 +55,19 @@ static void a_small_table_is_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 0x10000000, 0, 4096);
+	run_loop(&bench, 0x10000000, 0, 4096, MEMORY_PAGEABLE);
 	assert_int_equal(bench_status(&bench, "GT105"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
+static void a_loaders_pinned_buffer_is_not_judged(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	run_loop(&bench, 0x10000000, 0, 8 << 20, MEMORY_PINNED);
+	assert_int_equal(bench_status(&bench, "GT105"), NOT_JUDGED);
 	bench_fini(&bench);
 }
 
@@ -65,7 +77,7 @@ static void without_addresses_it_is_not_judged(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 0, 0, 8 << 20);
+	run_loop(&bench, 0, 0, 8 << 20, MEMORY_PAGEABLE);
 	assert_int_equal(bench_status(&bench, "GT105"), NOT_JUDGED);
 	bench_fini(&bench);
 }
@@ -76,6 +88,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_same_buffer_in_every_step_is_an_information),
 		cmocka_unit_test(another_buffer_in_every_step_is_silent),
 		cmocka_unit_test(a_small_table_is_silent),
+		cmocka_unit_test(a_loaders_pinned_buffer_is_not_judged),
 		cmocka_unit_test(without_addresses_it_is_not_judged),
 	};
 

@@ -111,6 +111,22 @@ static void lookups_and_layout_conversions_are_silent(void **state)
 	}
 }
 
+static void a_stencil_code_is_silent(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	for (int step = 0; step < 20; step++) {
+		for (int i = 0; i < 40; i++)
+			machine_kernel(&bench.machine, "copy_halo", 30000);
+		machine_kernel(&bench.machine, "adam_step", 50000);
+	}
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, "GT209"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
 static void without_gpu_times_it_is_not_judged(void **state)
 {
 	struct bench bench;
@@ -131,6 +147,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(compiled_kernels_are_silent),
 		cmocka_unit_test(a_small_share_of_the_compute_is_silent),
 		cmocka_unit_test(lookups_and_layout_conversions_are_silent),
+		cmocka_unit_test(a_stencil_code_is_silent),
 		cmocka_unit_test(without_gpu_times_it_is_not_judged),
 	};
 
