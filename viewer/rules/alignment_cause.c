@@ -114,6 +114,23 @@ static bool is_same_cause(const struct gemm_alignment *a, const struct gemm_alig
 	       a->element_bytes == b->element_bytes;
 }
 
+/* Calls of the same product that the library refused before another one did it: then the slow
+ * kernel is the fallback, and its name proves nothing. */
+static uint64_t refused_like(const struct rule_context *context, const struct gemm_shape *shape)
+{
+	const struct model *model = context->model;
+	uint64_t refused = 0;
+
+	for (uint32_t i = 0; i < model->gemm_count; i++) {
+		const struct gemm_shape *other = &model->gemms[i];
+
+		if (context->work.shapes[i].refused && other->m == shape->m &&
+		    other->n == shape->n && other->k == shape->k && other->type_a == shape->type_a)
+			refused += context->work.shapes[i].refused;
+	}
+	return refused;
+}
+
 struct alignment_cause *alignment_causes_find(const struct rule_context *context,
 					      bool (*is_wanted)(enum gemm_fault fault),
 					      size_t *count)
@@ -128,9 +145,12 @@ struct alignment_cause *alignment_causes_find(const struct rule_context *context
 		const struct shape_use *use = &survey->shapes[i];
 		struct gemm_alignment alignment = gemm_alignment_of(&model->gemms[i]);
 		struct alignment_cause *cause = NULL;
+		uint64_t refused = 0;
 
+		if (use->products && is_wanted(alignment.fault))
+			refused = refused_like(context, &model->gemms[i]);
 		if (!use->products || !is_wanted(alignment.fault) ||
-		    kernel_contradicts(&model->kernels[use->kernel].traits))
+		    (!refused && kernel_contradicts(&model->kernels[use->kernel].traits)))
 			continue;
 		for (size_t c = 0; c < *count && !cause; c++) {
 			if (is_same_cause(&causes[c].alignment, &alignment))
@@ -151,6 +171,7 @@ struct alignment_cause *alignment_causes_find(const struct rule_context *context
 		cause->busy_ns += use->busy_ns;
 		cause->products += use->products;
 		cause->shapes++;
+		cause->refused += refused;
 		estimate(context, survey, i, &alignment, cause);
 	}
 	return causes;
@@ -163,7 +184,7 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 	const struct gemm_alignment *alignment = &cause->alignment;
 	double busy_ms = (double)cause->busy_ns / 1e6 / context->steady_steps;
 	double percent = rule_percent(context, busy_ms);
-	char what[96], least[32] = "";
+	char what[96], least[32] = "", refused[80] = "";
 
 	if (alignment->fault == GEMM_EXTENT)
 		snprintf(what, sizeof(what), "%c = %u is contiguous in %c", alignment->dimension,
@@ -173,13 +194,17 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 			 alignment->operand);
 	else
 		snprintf(what, sizeof(what), "the pointer to %c", alignment->operand);
+	if (cause->refused)
+		snprintf(refused, sizeof(refused), ", after the library had refused %llu calls",
+			 (unsigned long long)cause->refused);
 	finding_summary(
 		finding,
 		"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each %s "
-		"(%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s.",
+		"(%.1f %%), the largest m=%u n=%u k=%u op %c%c in %s%s.",
 		what, alignment->fault == GEMM_EXTENT ? " and" : "", alignment->aligned_bytes,
 		gemm_type_name(shape->type_a), busy_ms, context->unit, percent, shape->m, shape->n,
-		shape->k, shape->op_a, shape->op_b, kernel);
+		shape->k, shape->op_a ? shape->op_a : '?', shape->op_b ? shape->op_b : '?', kernel,
+		refused);
 	if (alignment->padded_best != alignment->padded_least)
 		snprintf(least, sizeof(least), " (%u at least)", alignment->padded_least);
 	if (alignment->fault == GEMM_EXTENT)
@@ -216,6 +241,8 @@ void alignment_cause_raise(struct rule_context *context, const struct alignment_
 	finding_text(finding, "kernel", kernel->short_name);
 	finding_number(finding, "shapes", (double)cause->shapes);
 	finding_number(finding, "gemm_ms_per_step", finding->cost_ms);
+	if (cause->refused)
+		finding_number(finding, "refused_calls", (double)cause->refused);
 	finding_text(finding, "gain_from",
 		     cause->is_measured ? "aligned twin in this run"
 		     : context->gpu.row ? "tile and wave model"

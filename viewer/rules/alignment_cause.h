@@ -19,6 +19,7 @@ struct alignment_cause {
 	double low_ns, high_ns; /* what the cure gains over the steady steps */
 	uint64_t products;
 	size_t shapes;
+	uint64_t refused; /* calls with such a shape that the library returned with an error */
 	bool is_measured; /* an aligned twin is in the trace */
 };
 

@@ -16,6 +16,7 @@ struct shape_use {
 	uint64_t products;
 	uint32_t call, kernel; /* of the longest kernel */
 	uint32_t last_product; /* the call counted last */
+	uint64_t refused;      /* calls that returned an error, in the whole run */
 	bool is_split;	       /* split-K or stream-K by a kernel's name */
 };
 

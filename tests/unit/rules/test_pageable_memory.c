@@ -65,6 +65,28 @@ static void pinning_gains_what_the_range_says(void **state)
 	bench_fini(&pinned);
 }
 
+static void a_download_that_is_asynchronous_by_name_is_raised_with_its_site(void **state)
+{
+	struct bench bench;
+	const struct finding *finding;
+
+	(void)state;
+	bench_init(&bench);
+	for (int step = 0; step < 20; step++) {
+		bench.machine.site = 6;
+		for (int i = 0; i < 10; i++)
+			machine_kernel(&bench.machine, "ampere_sgemm_128x128_nn", 2000000);
+		bench.machine.site = 5;
+		machine_copy(&bench.machine, COPY_D2H, 64 << 20, MEMORY_PAGEABLE, false);
+		machine_kernel(&bench.machine, "adam_step", 50000);
+	}
+	bench_run(&bench);
+	finding = bench_only(&bench, "GT102");
+	assert_string_equal(bench_text(finding, "direction"), "D2H");
+	assert_int_equal(bench.model->sites[model_call_site(bench.model, finding->call)].id, 5);
+	bench_fini(&bench);
+}
+
 static void small_and_managed_copies_are_silent(void **state)
 {
 	struct bench bench;
@@ -114,6 +136,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(pageable_uploads_are_raised_with_both_rates),
 		cmocka_unit_test(a_pinned_rate_seen_in_the_run_is_taken_first),
 		cmocka_unit_test(pinning_gains_what_the_range_says),
+		cmocka_unit_test(a_download_that_is_asynchronous_by_name_is_raised_with_its_site),
 		cmocka_unit_test(small_and_managed_copies_are_silent),
 		cmocka_unit_test(without_anything_to_compare_with_the_gain_may_be_nothing),
 		cmocka_unit_test(a_small_share_without_anything_to_compare_with_is_not_judged),
