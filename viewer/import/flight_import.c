@@ -126,8 +126,8 @@ int flight_recorder_import(struct dump *dump, const struct data_value *root)
 	}
 	import_sink_info(dump->sink, "import.unfinished_collectives", "%llu",
 			 (unsigned long long)open);
-	import_sink_info(dump->sink, "gpu.times",
-			 "absent: a flight recorder dump has no GPU times");
+	import_sink_info(dump->sink, "gpu_times.source", "none");
+	import_sink_info(dump->sink, "gpu_times.reason", "a flight recorder dump has no GPU times");
 	dump->job->report->format = "NCCL flight recorder";
 	return 0;
 }

@@ -254,12 +254,13 @@ static void write_facts(struct kineto *k, const struct json_walk_result *walk)
 			 k->has_amd	? "amd"
 			 : gpu || calls ? "nvidia"
 					: "none");
+	import_sink_info(k->sink, "gpu_times.source", "%s", gpu ? "PyTorch profiler" : "none");
 	if (!gpu && k->launches)
-		import_sink_info(k->sink, "gpu.times",
-				 "absent: the recording has %llu launches and no GPU event",
+		import_sink_info(k->sink, "gpu_times.reason",
+				 "the recording has %llu launches and no GPU event",
 				 (unsigned long long)k->launches);
 	else if (!gpu)
-		import_sink_info(k->sink, "gpu.times", "absent: the recording has no GPU event");
+		import_sink_info(k->sink, "gpu_times.reason", "the recording has no GPU event");
 	if (k->profiler_ranges)
 		import_sink_info(k->sink, "import.profiler_ranges", "%llu",
 				 (unsigned long long)k->profiler_ranges);

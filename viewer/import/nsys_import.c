@@ -101,12 +101,13 @@ static void write_facts(struct nsys *n)
 	if (n->has_many_processes)
 		import_sink_info(n->sink, "import.processes", "several");
 	import_sink_info(n->sink, "import.gpu", "%s", gpu || n->launches ? "nvidia" : "none");
+	import_sink_info(n->sink, "gpu_times.source", "%s", gpu ? "nsys" : "none");
 	if (!gpu && n->launches)
-		import_sink_info(n->sink, "gpu.times",
-				 "absent: the recording has %llu launches and no GPU event",
+		import_sink_info(n->sink, "gpu_times.reason",
+				 "the recording has %llu launches and no GPU event",
 				 (unsigned long long)n->launches);
 	else if (!gpu)
-		import_sink_info(n->sink, "gpu.times", "absent: the recording has no GPU event");
+		import_sink_info(n->sink, "gpu_times.reason", "the recording has no GPU event");
 	n->job->report->format = "nsys export";
 }
 

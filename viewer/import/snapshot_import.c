@@ -248,7 +248,8 @@ static void write_settings(struct snapshot *s, const struct data_value *settings
 	if (s->out_of_memory)
 		import_sink_info(s->dump->sink, "import.out_of_memory", "%llu",
 				 (unsigned long long)s->out_of_memory);
-	import_sink_info(s->dump->sink, "gpu.times", "absent: a memory snapshot has no GPU work");
+	import_sink_info(s->dump->sink, "gpu_times.source", "none");
+	import_sink_info(s->dump->sink, "gpu_times.reason", "a memory snapshot has no GPU work");
 }
 
 int snapshot_import(struct dump *dump, const struct data_value *root)
