@@ -184,6 +184,132 @@ case_real_nccl_alone_opens_no_session() {
 	no_files
 }
 
+# ---- what the report makes of it ----
+
+# Runs a command with the real collector and prints its report as JSON.
+report_of() { # COMMAND...
+	[ -x "$build/bin/gputrace" ] && [ -x "$build/bin/gputrace-collector" ] || skip "no viewer"
+	unset SIMCUDA_TIME_SCALE
+	GPUTRACE_COLLECTOR=$build/bin/gputrace-collector traced "$@" >/dev/null
+	"$build/bin/gputrace" report --json "$out"/*.gtrace >"$work/report.json"
+	"$build/bin/gputrace" report "$out"/*.gtrace >"$work/report.txt"
+	rm "$out"/*.gtrace
+}
+
+# The first device's figures against a Python expression over steps, device, phases (by name).
+report_says() { # EXPRESSION
+	python3 - "$work/report.json" "$1" <<-'END' || fail "the report disagrees: $1"
+		import json, sys
+		run = json.load(open(sys.argv[1]))["runs"][0]
+		steps, device = run["steps"], run["devices"][0]
+		memory = device["framework_memory"]
+		phases = {row["phase"]: row for row in (device["phases"] or {}).get("rows", [])}
+		sys.exit(0 if eval(sys.argv[2]) else 1)
+	END
+}
+
+# 4, 8 and 2 memsets of 64 MiB: GPU times are as 2 to 4 to 1.
+phases_are_right() {
+	report_says 'device["phases"]["attributed_percent"] > 95'
+	report_says '[phases[p]["operations"] for p in ("forward", "backward", "optimizer")] == [4, 8, 2]'
+	report_says 'abs(phases["backward"]["gpu_ms"] / phases["forward"]["gpu_ms"] - 2) < 0.05'
+	report_says 'abs(phases["forward"]["gpu_ms"] / phases["optimizer"]["gpu_ms"] - 2) < 0.05'
+	for label in forward backward optimizer; do
+		grep -qP "^  $label +[0-9.]+ ms on the GPU" "$work/report.txt" || fail "no line for $label"
+	done
+}
+
+case_ranges_give_steps_and_phases() {
+	needs prog_phases "no NVTX v3 headers"
+	report_of "$fw/prog_phases" nvtx 20
+	report_says 'steps["found_by"] == "marks" and steps["count"] == 20 and steps["marked_by"] == "ranges"'
+	report_says 'device["phases"]["found_by"] == "ranges" and phases["forward"]["host_ms"] > 0'
+	phases_are_right
+}
+
+case_steps_of_torch_profiler_are_known() {
+	needs prog_phases "no NVTX v3 headers"
+	report_of "$fw/prog_phases" torch 20
+	report_says 'steps["count"] == 20 and steps["marked_by"] == "torch_profiler"'
+	phases_are_right
+}
+
+case_gputrace_step_gives_steps() {
+	needs prog_phases "no NVTX v3 headers"
+	report_of "$fw/prog_phases" own 20
+	report_says 'steps["count"] == 20 and steps["marked_by"] == "gputrace_step"'
+	report_says 'steps["marked_time_percent"] > 99.9'
+	phases_are_right
+}
+
+case_python_frames_give_phases() {
+	local lib=$work/site-packages/torch
+	mkdir -p "$lib/nn/modules" "$lib/optim"
+	cat >"$lib/nn/modules/module.py" <<-'END'
+		def _call_impl(work):
+		    work(4)
+	END
+	cat >"$lib/_tensor.py" <<-'END'
+		def backward(work):
+		    work(8)
+	END
+	cat >"$lib/optim/sgd.py" <<-'END'
+		def step(work):
+		    work(2)
+	END
+	cat >"$work/train.py" <<-'END'
+		import ctypes, sys
+		sys.path.insert(0, sys.argv[1])
+		from torch.nn.modules import module
+		from torch.optim import sgd
+		from torch import _tensor
+		cuda = ctypes.CDLL("libcudart.so.13")
+		memory, result = ctypes.c_void_p(), ctypes.c_int()
+		if cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(1 << 26)):
+		    sys.exit(1)
+		def work(count):
+		    for n in range(count):
+		        cuda.cudaMemsetAsync(memory, n, ctypes.c_size_t(1 << 26), None)
+		for step in range(20):
+		    module._call_impl(work)
+		    _tensor.backward(work)
+		    sgd.step(work)
+		    cuda.cudaMemcpy(ctypes.byref(result), memory, ctypes.c_size_t(4), 2)
+	END
+	report_of python3 "$work/train.py" "$work/site-packages"
+	report_says 'device["phases"]["found_by"] == "python_frames"'
+	report_says '"host_ms" not in phases["forward"]'
+	phases_are_right
+}
+
+case_reserved_and_allocated_memory_are_reported() {
+	needs fake_torch "no C++ compiler"
+	report_of "$fw/fake_torch" 2 steps
+	report_says 'memory["peak_allocated_bytes"] == 96 << 20 and memory["reserved_at_peak_bytes"] == 96 << 20'
+	report_says 'memory["peak_reserved_bytes"] == 112 << 20 and memory["allocations"] == memory["frees"] == 9'
+	report_says 'memory["out_of_memory"] == memory["allocator_retries"] == 0'
+	grep -q "peak 96.0 MiB allocated of 96.0 MiB reserved (0 % idle); at most 112.0 MiB reserved" \
+		"$work/report.txt" || fail "the text says something else"
+}
+
+case_memory_at_a_failure_is_reported() {
+	needs fake_torch "no C++ compiler"
+	report_of "$fw/fake_torch" 2 oom
+	report_says 'memory["out_of_memory"] == 1 and memory["allocator_retries"] == 0'
+	report_says 'memory["out_of_memory_events"][0]["wanted_bytes"] == 1 << 50'
+	report_says 'memory["out_of_memory_events"][0]["allocated_bytes"] == 48 << 20'
+	report_says '"fake_torch" in memory["out_of_memory_events"][0]["site"]'
+	grep -q "out of memory at .*1073741824.0 MiB asked for, 48.0 MiB allocated of 48.0 MiB reserved; at .*fake_torch" \
+		"$work/report.txt" || fail "the text says something else"
+}
+
+case_allocator_retries_are_reported() {
+	needs fake_torch "no C++ compiler"
+	SIMCUDA_OOM_AT=1000000000 report_of "$fw/fake_torch" 2 retry 1000000000
+	report_says 'memory["allocator_retries"] == 1 and memory["out_of_memory"] == 0'
+	grep -q "1 allocator retry" "$work/report.txt" || fail "the text says something else"
+}
+
 # ---- allocator reports ----
 
 case_blocks_carry_the_allocators_totals() {
