@@ -7,7 +7,6 @@
 #include "cupti_find.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "options.h"
 #include "real.h"
 #include "shim_log.h"
+#include "site_elf.h"
 
 #define PATH_BYTES 1024
 
@@ -25,19 +25,18 @@ struct loaded {
 	bool has_python;
 };
 
-static int look(struct dl_phdr_info *info, size_t size, void *argument)
+static bool look(const struct site_elf_module *module, void *argument)
 {
 	struct loaded *loaded = argument;
-	const char *path = info->dlpi_name ? info->dlpi_name : "";
+	const char *path = module->path;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	(void)size;
 	if (!strncmp(name, "libcupti", 8))
 		snprintf(loaded->cupti, PATH_BYTES, "%s", path);
 	else if (!strncmp(name, "libcudart", 9))
 		snprintf(loaded->cudart, PATH_BYTES, "%s", path);
 	else if (!strncmp(name, "libpython", 9))
 		loaded->has_python = true;
-	return 0;
+	return false;
 }
 
 /* Python linked into its executable exports its C API from there. */
@@ -118,7 +117,7 @@ static void *open_any(const char **reason)
 	struct loaded loaded = {"", "", false};
 	void *handle = NULL;
 
-	dl_iterate_phdr(look, &loaded);
+	site_elf_each_module(look, &loaded);
 	*reason = NULL;
 	if (loaded.cupti[0])
 		handle = dlopen(loaded.cupti, RTLD_LAZY | RTLD_NOLOAD);

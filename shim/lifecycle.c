@@ -126,7 +126,8 @@ void lifecycle_after_fork(void)
 	mark_after_fork();
 	capture_block_after_fork();
 	lifecycle_attention = 0;
-	atomic_store(&exit_armed, 0);
+	/* exit_armed stays: the child has its parent's exit handlers, and atexit() would wait for
+	 * ever when another thread was inside dlclose() at the moment of the fork. */
 	if (mode != LIFECYCLE_UNSET && mode != LIFECYCLE_OFF)
 		set_mode(LIFECYCLE_IDLE);
 }

@@ -9,12 +9,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "self.h"
 #include "shim_log.h"
+#include "site_elf.h"
 
 #if defined(__x86_64__)
 #define DLSYM_VERSION "GLIBC_2.2.5"
@@ -96,15 +96,13 @@ static void *search_module(const char *path, const char *name, const char *versi
 	return found;
 }
 
-static int search_visit(struct dl_phdr_info *info, size_t size, void *argument)
+static bool search_visit(const struct site_elf_module *module, void *argument)
 {
 	struct search *search = argument;
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	const char *name = slash ? slash + 1 : info->dlpi_name;
-	(void)size;
-	if (name &&
-	    !strncmp(name, search->library->module_prefix, strlen(search->library->module_prefix)))
-		search->found = search_module(info->dlpi_name, search->name, search->version);
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
+	if (!strncmp(name, search->library->module_prefix, strlen(search->library->module_prefix)))
+		search->found = search_module(module->path, search->name, search->version);
 	return search->found != NULL;
 }
 
@@ -139,7 +137,9 @@ static void *find(const struct wrap_library *library, unsigned int node, const c
 		found = search_module(library->sonames[node], name, version);
 	if (!found) {
 		struct search search = {library, name, version, NULL};
-		dl_iterate_phdr(search_visit, &search);
+		/* Not dl_iterate_phdr: dlopen under its lock waits for a thread that opens a library
+		 * and wants that lock, and a forked child may find it locked for ever. */
+		site_elf_each_module(search_visit, &search);
 		found = search.found;
 	}
 	return found;
@@ -153,19 +153,26 @@ wrap_function real_find(const struct wrap_library *library, unsigned int node, u
 		return known;
 	int saved_errno = errno;
 	known = as_function(find(library, node, library->rows[row].name));
+	dlerror(); /* what was not found on the way is not the program's business */
 	if (known)
 		atomic_store_explicit(slot, known, memory_order_release);
 	errno = saved_errno;
 	return known;
 }
 
+static _Atomic uint64_t not_supported;
+
+uint64_t real_not_supported_count(void)
+{
+	return atomic_load(&not_supported);
+}
+
 wrap_function real_resolve(const struct wrap_library *library, unsigned int node, unsigned int row)
 {
-	static _Atomic int warned;
 	wrap_function found = real_find(library, node, row);
 	if (found)
 		return found;
-	if (!atomic_exchange(&warned, 1))
+	if (!atomic_fetch_add(&not_supported, 1))
 		SHIM_LOG(WARN, "no loaded library has %s: answering \"not supported\"",
 			 library->rows[row].name);
 	return library->not_supported;

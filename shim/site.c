@@ -78,7 +78,7 @@ uint64_t site_walk(struct thread *thread, uint16_t api, const void *frame)
 {
 	struct site_call call = {
 		.event = (enum site_event)events[api],
-		.may_use_loader = true,
+		.may_ask_python = true,
 		.frame = frame,
 		/* Reading the clock once more would cost as much as the walk; the end of the call
 		 * before is near enough for a budget. */
@@ -94,7 +94,7 @@ uint64_t site_of_hook(struct thread *thread, bool is_rare, const void *frame)
 {
 	struct site_call call = {
 		.event = is_rare ? SITE_EVENT_ALLOCATION : SITE_EVENT_OTHER,
-		.may_use_loader = false,
+		.may_ask_python = false,
 		.frame = frame,
 		.now_ticks = thread->last_ticks,
 		.emit_context = thread,
@@ -126,8 +126,7 @@ void site_report(void)
 	char text[32];
 	site_capture_facts(put, NULL);
 	if (site_capture_unrecorded()) {
-		snprintf(text, sizeof(text), "%llu",
-			 (unsigned long long)site_capture_unrecorded());
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)site_capture_unrecorded());
 		session_info("stacks.unrecorded", text);
 	}
 }

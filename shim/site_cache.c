@@ -227,8 +227,7 @@ struct site_native_stack *site_cache_unwind(struct site_cache_thread *me,
 	*cost_ns = 0;
 	if (has_credit(me, request)) {
 		unwound = site_unwind(request->frame, request->stop_begin, request->stop_end,
-				      request->may_use_loader, me->unwound, SITE_NATIVE_DEPTH + 1,
-				      &is_complete);
+				      me->unwound, SITE_NATIVE_DEPTH + 1, &is_complete);
 		*cost_ns = STEP_NS * (unwound + 8);
 		spend(me, request, *cost_ns);
 	}

@@ -33,10 +33,8 @@ size_t site_cache_bytes(void);
 struct site_native_request {
 	const uintptr_t *frame; /* __builtin_frame_address(0) of the exported function, so that
 				 * frame[1] is its return address */
-	uintptr_t stop_begin, stop_end; /* the walk ends, complete, at the first frame inside: the
-					 * Python interpreter, whose own frames say more */
-	bool may_use_loader; /* false: an allocator may be holding its lock, so the loader must not
-			      * be asked about an unknown library now */
+	uintptr_t stop_begin, stop_end;	  /* the walk ends, complete, at the first frame inside: the
+					   * Python interpreter, whose own frames say more */
 	uint64_t now_ticks, ticks_per_us; /* bounds the time spent on unwinding */
 };
 
@@ -50,7 +48,7 @@ struct site_native_stack *site_cache_unwind(struct site_cache_thread *me,
 					    const struct site_native_request *request,
 					    uint32_t *cost_ns);
 
-/* Session start; safe to repeat. Touches the loader's list of modules. use_table is for tests: see
+/* Session start; safe to repeat. use_table is for tests: see
  * site_modules_attach(). */
 void site_cache_attach(bool use_table);
 

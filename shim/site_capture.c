@@ -162,7 +162,7 @@ static void walk_python(struct walk *walk, uintptr_t *stop_begin, uintptr_t *sto
 {
 	struct site_thread *me = walk->me;
 
-	if (site_python_walk(&me->python, walk->call->may_use_loader, &me->own)) {
+	if (site_python_walk(&me->python, walk->call->may_ask_python, &me->own)) {
 		walk->python = &me->own;
 		walk->cost_ns += 10 + 5 * me->own.frame_count;
 		site_python_code_range(stop_begin, stop_end);
@@ -178,7 +178,6 @@ static void walk_native(struct walk *walk, uintptr_t stop_begin, uintptr_t stop_
 	struct site_native_request request = {.frame = walk->call->frame,
 					      .stop_begin = stop_begin,
 					      .stop_end = stop_end,
-					      .may_use_loader = walk->call->may_use_loader,
 					      .now_ticks = walk->call->now_ticks,
 					      .ticks_per_us = settings.ticks_per_us};
 	uint32_t cost_ns;

@@ -51,7 +51,7 @@ struct site_settings {
 int site_stacks_parse(const char *text);
 
 /* Session start and again in a forked child's own session: forgets what was written. Looks for the
- * interpreter and for unwind data, so it may touch the loader's list of modules. */
+ * interpreter and for unwind data. */
 void site_capture_begin(const struct site_settings *settings);
 
 /* In a forked child, before anything else of it. */
@@ -63,8 +63,8 @@ void site_thread_end(struct site_thread *me);
 
 struct site_call {
 	enum site_event event;
-	bool may_use_loader; /* false in a hook that runs under an allocator's lock: neither the
-			      * loader nor the interpreter is asked for anything */
+	bool may_ask_python; /* false in a hook that runs under somebody's lock: the interpreter's
+			      * API is not asked whether it agrees with the walk */
 	const void *frame;   /* __builtin_frame_address(0) of the exported function */
 	uint64_t now_ticks;  /* begin of the call */
 	void *emit_context;

@@ -1,39 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Symbol look-up through DT_GNU_HASH, or DT_HASH where there is no other, of one module.
- * No libc call besides dl_iterate_phdr and string comparison.
+ * The list starts at the program's DT_DEBUG entry. Nodes, names and headers are copied through the
+ * kernel, since another thread may be unloading a module; symbols are looked up by plain reading,
+ * in modules that stay (the program, the interpreter, the loader).
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr */
-#endif
 #include "site_elf.h"
+#include "site_memory.h"
 
 #include <elf.h>
 #include <string.h>
+#include <sys/auxv.h>
 
-struct each_module {
-	bool (*visit)(const struct site_elf_module *module, void *context);
-	void *context;
-};
+#define MODULE_LIMIT  8192
+#define SEGMENT_LIMIT 24
+#define PATH_BYTES    1024
 
-static int visit_module(struct dl_phdr_info *info, size_t size, void *data)
+/* Through the kernel, or where that is forbidden, after asking whether the ends are mapped. */
+static bool copy_checked(void *to, uintptr_t from, size_t size_bytes)
 {
-	const struct each_module *each = data;
-	struct site_elf_module module = {.path = info->dlpi_name ? info->dlpi_name : "",
-					 .load_address = info->dlpi_addr,
-					 .segments = info->dlpi_phdr,
-					 .segment_count = info->dlpi_phnum};
+	const char *begin = (const char *)from;
 
-	(void)size;
-	return each->visit(&module, each->context) ? 1 : 0;
+	if (site_memory_copy(to, begin, size_bytes))
+		return true;
+	if (site_memory_can_copy() || !site_memory_is_readable(begin) ||
+	    !site_memory_is_readable(begin + size_bytes - sizeof(uint64_t)))
+		return false;
+	memcpy(to, begin, size_bytes);
+	return true;
+}
+
+/* A path in pieces that do not cross a page for nothing. */
+static void copy_path(char path[PATH_BYTES], uintptr_t from)
+{
+	size_t used = 0;
+
+	while (used + 64 < PATH_BYTES) {
+		size_t piece = 64 - (from + used) % 64;
+
+		if (!copy_checked(path + used, from + used, piece))
+			break;
+		if (memchr(path + used, 0, piece))
+			return;
+		used += piece;
+	}
+	path[0] = '\0';
+}
+
+/* The program's own headers are where the kernel says; its load address follows from them. */
+static bool describe_program(struct site_elf_module *module)
+{
+	module->path = "";
+	module->segments_at = getauxval(AT_PHDR);
+	module->segments = (const ElfW(Phdr) *)module->segments_at;
+	module->segment_count = getauxval(AT_PHNUM);
+	module->load_address = 0;
+	for (size_t i = 0; module->segments && i < module->segment_count; i++) {
+		if (module->segments[i].p_type == PT_PHDR)
+			module->load_address = module->segments_at - module->segments[i].p_vaddr;
+	}
+	return module->segments != NULL;
+}
+
+static const ElfW(Dyn) * dynamic_of(const struct site_elf_module *module)
+{
+	for (size_t i = 0; i < module->segment_count; i++) {
+		if (module->segments[i].p_type == PT_DYNAMIC)
+			return (const ElfW(Dyn) *)(module->load_address +
+						   module->segments[i].p_vaddr);
+	}
+	return NULL;
+}
+
+/* A library, from its node in the loader's list. */
+static bool describe_library(const struct link_map *node, ElfW(Phdr) segments[SEGMENT_LIMIT],
+			     struct site_elf_module *module)
+{
+	ElfW(Ehdr) header;
+
+	if (!copy_checked(&header, node->l_addr, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_phentsize != sizeof(segments[0]) || header.e_phnum > SEGMENT_LIMIT ||
+	    !copy_checked(segments, node->l_addr + header.e_phoff,
+			  header.e_phnum * sizeof(segments[0])))
+		return false;
+	module->load_address = node->l_addr;
+	module->segments = segments;
+	module->segment_count = header.e_phnum;
+	module->segments_at = node->l_addr + header.e_phoff;
+	return true;
 }
 
 bool site_elf_each_module(bool (*visit)(const struct site_elf_module *module, void *context),
 			  void *context)
 {
-	struct each_module each = {visit, context};
+	struct site_elf_module module;
+	const ElfW(Dyn) * entry;
+	struct r_debug debug;
+	struct link_map node;
+	char path[PATH_BYTES];
 
-	return dl_iterate_phdr(visit_module, &each) != 0;
+	if (!describe_program(&module))
+		return false;
+	if (visit(&module, context))
+		return true;
+	for (entry = dynamic_of(&module); entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_DEBUG)
+			break;
+	}
+	if (!entry || entry->d_tag != DT_DEBUG ||
+	    !copy_checked(&debug, entry->d_un.d_ptr, sizeof(debug)) || !debug.r_map ||
+	    !copy_checked(&node, (uintptr_t)debug.r_map, sizeof(node)))
+		return false;
+	for (int i = 0; i < MODULE_LIMIT && node.l_next; i++) {
+		ElfW(Phdr) segments[SEGMENT_LIMIT];
+
+		if (!copy_checked(&node, (uintptr_t)node.l_next, sizeof(node)))
+			break;
+		copy_path(path, (uintptr_t)node.l_name);
+		module.path = path;
+		if (path[0] && describe_library(&node, segments, &module) &&
+		    visit(&module, context))
+			return true;
+	}
+	return false;
 }
 
 struct tables {
@@ -51,14 +140,9 @@ static uintptr_t dynamic_address(const struct site_elf_module *module, uintptr_t
 
 static bool read_tables(const struct site_elf_module *module, struct tables *tables)
 {
-	const ElfW(Dyn) *entry = NULL;
+	const ElfW(Dyn) *entry = dynamic_of(module);
 
 	memset(tables, 0, sizeof(*tables));
-	for (size_t i = 0; i < module->segment_count; i++) {
-		if (module->segments[i].p_type == PT_DYNAMIC)
-			entry = (const ElfW(Dyn) *)(module->load_address +
-						    module->segments[i].p_vaddr);
-	}
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
 		uintptr_t address = dynamic_address(module, entry->d_un.d_ptr);
 

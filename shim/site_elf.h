@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks up symbols in loaded modules by reading their ELF tables, without dlsym.
+ * The loaded modules and their symbols, read without asking the loader for anything.
  *
- * dlsym takes the lock that dlopen holds while constructors run; a CUDA call from a constructor
- * must not wait for that. The list of modules is read with dl_iterate_phdr, whose own lock is only
- * held while the list changes. Called at session start, never on the hot path.
+ * dlsym takes the lock that dlopen holds while constructors run, and dl_iterate_phdr takes one that
+ * the child of a fork may find locked for ever. So the list is read as a debugger reads it, through
+ * the kernel where somebody may be changing it. Called at session start, never on the hot path.
  */
 #ifndef GPUTRACE_SITE_ELF_H
 #define GPUTRACE_SITE_ELF_H
@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 struct site_elf_module {
-	const char *path; /* "" for the program itself; valid while the module is loaded */
+	const char *path; /* "" for the program itself; valid during the visit */
 	uintptr_t load_address;
-	const ElfW(Phdr) * segments;
+	const ElfW(Phdr) * segments; /* valid during the visit */
 	size_t segment_count;
+	uintptr_t segments_at; /* where they lie in the module */
 };
 
 /* Calls visit for each loaded module until it returns true. Returns whether one did. */

@@ -46,7 +46,7 @@ static bool take_module(const struct site_elf_module *from, void *context)
 	(void)context;
 	memset(to, 0, sizeof(*to));
 	to->load_address = from->load_address;
-	to->segments = from->segments;
+	to->segments = (const ElfW(Phdr) *)from->segments_at;
 	to->segment_count = (uint16_t)from->segment_count;
 	for (size_t i = 0; i < from->segment_count; i++) {
 		const ElfW(Phdr) *segment = &from->segments[i];
@@ -73,9 +73,14 @@ static void scan(void)
 
 static bool look_up_find_object(const struct site_elf_module *module, void *context)
 {
-	uintptr_t symbol = site_elf_symbol(module, "_dl_find_object");
+	const char *slash = strrchr(module->path, '/');
+	uintptr_t symbol;
 
 	(void)context;
+	if (!slash || (strncmp(slash, "/ld-", 4) != 0 && strncmp(slash, "/ld.", 4) != 0 &&
+		       strncmp(slash, "/libc.so", 8) != 0))
+		return false;
+	symbol = site_elf_symbol(module, "_dl_find_object");
 	if (symbol)
 		find_object = (__typeof__(find_object))symbol;
 	return symbol != 0;
@@ -138,13 +143,13 @@ static bool may_scan_now(void)
 	return true;
 }
 
-bool site_modules_find(uintptr_t pc, bool may_use_loader, struct site_module *module)
+bool site_modules_find(uintptr_t pc, struct site_module *module)
 {
 	if (find_object)
 		return find_by_object(pc, module);
 	if (find_in_table(pc, module))
 		return true;
-	if (!may_use_loader || !may_scan_now())
+	if (!may_scan_now())
 		return false;
 	scan();
 	return find_in_table(pc, module);

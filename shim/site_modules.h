@@ -21,11 +21,11 @@ struct site_module {
 	uintptr_t unwind_table; /* .eh_frame_hdr with a search table */
 };
 
-/* Session start. Reads the loader's list. use_table: as if glibc were old (tests). */
+/* Session start. use_table: as if glibc were old (tests). */
 void site_modules_attach(bool use_table);
 
-/* False: no file's code lies there, or the file has no searchable unwind data. The loader's list is
- * read only if may_use_loader, and then at most ten times a second. */
-bool site_modules_find(uintptr_t pc, bool may_use_loader, struct site_module *module);
+/* False: no file's code lies there, or the file has no searchable unwind data. The table is read
+ * again for an unknown address at most ten times a second. */
+bool site_modules_find(uintptr_t pc, struct site_module *module);
 
 #endif

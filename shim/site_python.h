@@ -48,7 +48,7 @@ struct site_python_thread {
 	struct site_python_stack waiting;
 };
 
-/* Looks for an interpreter if none was found so far. May take the loader's lock on its list of
+/* Looks for an interpreter if none was found so far. Reads the list of
  * modules: call it at session start, and once more after a library was loaded, never on the hot
  * path. Safe from several threads. */
 void site_python_attach(void);

@@ -73,7 +73,6 @@ static struct known_module known[KNOWN_LIMIT];
 static uint32_t known_count, known_last;
 static uint64_t walk_number;
 static struct site_module current; /* of the frame that is being stepped over */
-static bool may_use_loader_now;
 
 static uint64_t hash_bytes(uint64_t hash, uintptr_t from, size_t size_bytes)
 {
@@ -180,7 +179,7 @@ static void note_module(const struct site_module *module)
 static bool has_rules(void *context, uintptr_t pc)
 {
 	(void)context;
-	if (!site_modules_find(pc, may_use_loader_now, &current))
+	if (!site_modules_find(pc, &current))
 		return false;
 	note_module(&current);
 	return true;
@@ -206,8 +205,7 @@ bool unwind_can_read(uintptr_t address)
 }
 
 uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t stop_end,
-		     bool may_use_loader, struct unwind_frame *frames, uint32_t limit,
-		     bool *is_complete)
+		     struct unwind_frame *frames, uint32_t limit, bool *is_complete)
 {
 	struct unwind_request request = {.return_address = frame[1],
 					 .return_slot = (uintptr_t)&frame[1],
@@ -220,7 +218,6 @@ uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t sto
 	*is_complete = false;
 	if (!enter())
 		return 0;
-	may_use_loader_now = may_use_loader;
 	walk_number++;
 	/* The walk starts in our own code. */
 	if (has_rules(NULL, (uintptr_t)site_unwind))
@@ -249,8 +246,7 @@ const char *site_unwind_engine(void)
 /* Follows frame pointers, each read through the kernel and each return address looked up: code
  * built without frame pointers ends the walk or is left out of it, but nothing is read in vain. */
 uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t stop_end,
-		     bool may_use_loader, struct unwind_frame *frames, uint32_t limit,
-		     bool *is_complete)
+		     struct unwind_frame *frames, uint32_t limit, bool *is_complete)
 {
 	uintptr_t at = (uintptr_t)frame, holder = 0;
 	uint32_t count = 0;
@@ -263,7 +259,7 @@ uint32_t site_unwind(const uintptr_t *frame, uintptr_t stop_begin, uintptr_t sto
 		uintptr_t pair[2]; /* the frame pointer before, the return address */
 
 		if (!site_memory_copy(pair, (const void *)at, sizeof(pair)) ||
-		    !site_modules_find(pair[1] - 1, may_use_loader, &module))
+		    !site_modules_find(pair[1] - 1, &module))
 			break;
 		frames[count++] = (struct unwind_frame){.pc = pair[1],
 							.slot = at + sizeof(pair[0]),

@@ -86,7 +86,7 @@ EXPORT int probe_begin(const char *stacks)
 static uint64_t capture(int event, const void *frame)
 {
 	struct site_call call = {.event = (enum site_event)event,
-				 .may_use_loader = true,
+				 .may_ask_python = true,
 				 .frame = frame,
 				 .now_ticks = now_ns()};
 
@@ -287,7 +287,7 @@ EXPORT double probe_walk_ns(uint64_t rounds)
 EXPORT double probe_event_ns(int event, uint64_t rounds)
 {
 	struct site_call call = {.event = (enum site_event)event,
-				 .may_use_loader = true,
+				 .may_ask_python = true,
 				 .frame = __builtin_frame_address(0)};
 	struct site_thread *me = thread_state();
 	uint64_t begin, known = site_capture(me, &call);

@@ -67,7 +67,7 @@ static bool walk_as(struct site_cache_thread *me, const struct site_native_reque
 
 static bool walk(struct site_cache_thread *me, const void *frame, struct site_native_stack *stack)
 {
-	struct site_native_request request = {.frame = frame, .may_use_loader = true};
+	struct site_native_request request = {.frame = frame};
 
 	return walk_as(me, &request, stack);
 }
@@ -386,7 +386,6 @@ static void unwinding_is_bounded_in_time(void **state)
 	memset(seen.me, 0, site_cache_bytes());
 	for (uint64_t i = 0; i < 200000; i++) {
 		struct site_native_request request = {.frame = __builtin_frame_address(0),
-						      .may_use_loader = true,
 						      .now_ticks = i * 1000, /* a new one each us */
 						      .ticks_per_us = 1000};
 

@@ -111,7 +111,7 @@ static void begin(enum site_stacks stacks)
 static NOINLINE uint64_t event(enum site_event kind, uint64_t now_ticks)
 {
 	struct site_call call = {.event = kind,
-				 .may_use_loader = true,
+				 .may_ask_python = true,
 				 .frame = __builtin_frame_address(0),
 				 .now_ticks = now_ticks,
 				 .emit_context = &sink};

@@ -41,7 +41,7 @@ static void walk_as(struct site_cache_thread *me, const struct site_native_reque
 
 static void walk(struct site_cache_thread *me, const void *frame, struct site_native_stack *stack)
 {
-	struct site_native_request request = {.frame = frame, .may_use_loader = true};
+	struct site_native_request request = {.frame = frame};
 
 	walk_as(me, &request, stack);
 }
@@ -54,8 +54,7 @@ static void *walk_on_thread(void *unused)
 
 	(void)unused;
 	for (int i = 0; i < 2000; i++) {
-		struct site_native_request request = {.frame = __builtin_frame_address(0),
-						      .may_use_loader = true};
+		struct site_native_request request = {.frame = __builtin_frame_address(0)};
 
 		walk_as(me, &request, &stack);
 		if (stack.frame_count > 1) { /* 1: gave up waiting for another thread's walk */
