@@ -175,14 +175,10 @@ void import_sink_device(struct import_sink *sink, const struct record_device *de
 	memcpy(record->name, name, name_length);
 }
 
-/* Recordings list every GPU of the machine; a trace is about those that its process used. */
+/* Recordings list every GPU of the machine; a trace is about those that its process used. One that
+ * the recording does not describe gets no record: readers then say that it is unknown. */
 void import_sink_write_devices(struct import_sink *sink)
 {
-	for (uint32_t ordinal = 0; ordinal < 64; ordinal++) {
-		struct record_device unknown = {.ordinal = ordinal, .numa_node = -1};
-		if (sink->used_devices >> ordinal & 1)
-			import_sink_device(sink, &unknown, "", 0);
-	}
 	for (size_t i = 0; i < sink->device_count; i++) {
 		uint32_t ordinal = sink->devices[i].ordinal;
 		if (!sink->used_devices || (ordinal < 64 && sink->used_devices >> ordinal & 1))

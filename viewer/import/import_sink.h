@@ -55,8 +55,8 @@ void import_sink_add(struct import_sink *sink, uint32_t thread, const void *reco
 void import_sink_info(struct import_sink *sink, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void import_sink_lose(struct import_sink *sink, uint16_t kind, uint16_t reason, uint64_t count);
-/* A GPU that the recording describes. Those with work that it does not describe are added, those
- * without work are left out where any has some. The first description of an ordinal counts. */
+/* A GPU that the recording describes; those without work are left out where any has some. The first
+ * description of an ordinal counts. */
 void import_sink_device(struct import_sink *sink, const struct record_device *device,
 			const char *name, size_t name_length);
 
