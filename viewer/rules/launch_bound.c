@@ -9,7 +9,7 @@
  * after capture. */
 #define GRAPH_NODE_NS 1500.0
 /* A median needs something to be the median of. */
-#define LEAST_KERNELS 10.0
+#define LEAST_KERNELS 10
 /* Idle time that this many median intervals per kernel do not explain was spent in other calls. */
 #define EXPLAINED 5.0
 
@@ -41,9 +41,9 @@ static void run(struct rule_context *context)
 			    kernel_us, interval_us);
 		return;
 	}
-	if (kernels < LEAST_KERNELS) {
-		rule_silent(context, "%.4g kernels per %s are too few to speak of a launch rate",
-			    kernels, context->unit);
+	if (host->kernels < LEAST_KERNELS) {
+		rule_silent(context, "%llu kernels are too few to speak of a launch rate",
+			    (unsigned long long)host->kernels);
 		return;
 	}
 	if (issue_ms * 1e3 > EXPLAINED * kernels * interval_us) {
@@ -92,8 +92,8 @@ const struct rule rule_launch_bound = {
 "shorter than 1 ms or 20 median launch intervals, and no wait had drained the queue.\n"
 "\n"
 "Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
-"Silent: long kernels; gaps that a wait or the host's absence explains; fewer than 10 kernels per\n"
-"step; waiting that is more than 5 median intervals per kernel, which other calls explain.\n"
+"Silent: long kernels; gaps that a wait or the host's absence explains; fewer than 10\n"
+"kernels; waiting that is more than 5 median intervals per kernel, which other calls explain.\n"
 "Wrong when: shapes change every step, so that a graph cannot be reused.\n",
 	.run = run,
 };
