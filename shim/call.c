@@ -11,6 +11,7 @@
 
 #include "api/cuda_abi.h"
 #include "device.h"
+#include "pointers.h"
 #include "session.h"
 #include "streams.h"
 #include "thread_write.h"
@@ -42,8 +43,10 @@ struct thread *call_thread_slow(unsigned int effect)
 		lifecycle_after_fork();
 		return call_thread_slow(effect);
 	}
-	if (!atomic_load_explicit(thread_capture_switch, memory_order_relaxed))
+	if (!atomic_load_explicit(thread_capture_switch, memory_order_relaxed)) {
+		pointers_missed();
 		return NULL;
+	}
 	struct thread *thread = thread_attach();
 	if (!thread)
 		session_count_unrecorded();

@@ -58,12 +58,16 @@ static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, u
 	call->api = api;
 	call->flags = flags;
 	call->parent = thread->current_call;
+	if (__builtin_expect(call->parent && frame >= thread->outermost, 0))
+		call->parent = 0;
 	call->id = ++thread->call_count;
 	thread->current_call = call->id;
 	call->outer_correlation = thread->correlation;
 	thread->correlation = 0;
-	if (!call->parent)
+	if (!call->parent) {
+		thread->outermost = frame;
 		thread->site = site_of_call(thread, api, frame);
+	}
 	call->site = thread->site;
 	return true;
 }

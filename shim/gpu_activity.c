@@ -7,6 +7,7 @@
  */
 #include "gpu_activity.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -345,6 +346,7 @@ void gpu_activity_start(void)
 			reason = "no thread could be started to fetch CUPTI's records";
 		}
 	}
+	dlerror(); /* what was not found on the way is not the program's business */
 	thread_unmute(thread);
 	if (reason) {
 		SHIM_LOG(INFO, "no GPU times: %s", reason);

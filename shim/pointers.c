@@ -48,6 +48,11 @@ static void lost_update(void)
 	atomic_store_explicit(&incomplete, 1, memory_order_relaxed);
 }
 
+void pointers_missed(void)
+{
+	lost_update();
+}
+
 bool pointers_complete(void)
 {
 	return !atomic_load_explicit(&incomplete, memory_order_relaxed);

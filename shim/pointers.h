@@ -20,6 +20,8 @@ void pointers_remove(const void *address);
 void pointers_remove_all(void);
 /* False: an update was lost, so an unknown host address may be pinned after all. */
 bool pointers_complete(void);
+/* Calls went by unseen (capture was switched off): the table is not complete any more. */
+void pointers_missed(void);
 void pointers_after_fork(void);
 
 #endif

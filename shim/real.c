@@ -137,8 +137,8 @@ static void *find(const struct wrap_library *library, unsigned int node, const c
 		found = search_module(library->sonames[node], name, version);
 	if (!found) {
 		struct search search = {library, name, version, NULL};
-		/* Not dl_iterate_phdr: dlopen under its lock waits for a thread that opens a library
-		 * and wants that lock, and a forked child may find it locked for ever. */
+		/* Not dl_iterate_phdr: dlopen under its lock waits for a thread that opens a
+		 * library and wants that lock, and a forked child may find it locked for ever. */
 		site_elf_each_module(search_visit, &search);
 		found = search.found;
 	}

@@ -6,13 +6,12 @@
 #include "self.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "maps.h"
 #include "real.h"
 #include "wrap.h"
 
@@ -41,8 +40,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *argument)
 		begin = at < begin ? at : begin;
 		end = at + info->dlpi_phdr[i].p_memsz > end ? at + info->dlpi_phdr[i].p_memsz : end;
 	}
-	uintptr_t marker = (uintptr_t)(const void *)gputrace_shim_instance;
-	(void)marker;
 	if ((uintptr_t)(const void *)&self_begin >= begin &&
 	    (uintptr_t)(const void *)&self_begin < end) {
 		self_begin = begin;
@@ -73,10 +70,18 @@ bool self_contains(const void *address)
 const char *self_path(void)
 {
 	static char path[4096];
+	struct mapping mapping;
 	Dl_info info;
-	if (!path[0] && dladdr(&self_begin, &info) && info.dli_fname &&
-	    !realpath(info.dli_fname, path))
-		path[0] = '\0';
+	if (path[0])
+		return path;
+	/* A relative name may be relative to a directory that the program has left: then the
+	 * kernel's own list must do. */
+	if (dladdr(&self_begin, &info) && info.dli_fname && info.dli_fname[0] == '/') {
+		if (!realpath(info.dli_fname, path))
+			path[0] = '\0';
+	} else if (maps_find((uintptr_t)&self_path, &mapping)) {
+		memcpy(path, mapping.path, strlen(mapping.path) + 1);
+	}
 	return path;
 }
 

@@ -20,6 +20,7 @@
 #include "lifecycle.h"
 #include "mark.h"
 #include "options.h"
+#include "real.h"
 #include "self.h"
 #include "session_memory.h"
 #include "shim_log.h"
@@ -194,6 +195,11 @@ void session_close(void)
 	if (!control || session_pid != getpid())
 		return;
 	if (thread_now->is_live) {
+		uint64_t not_supported = real_not_supported_count();
+		char text[24];
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)not_supported);
+		if (not_supported)
+			session_info("calls.not_supported", text);
 		session_clock(NULL);
 		mark_session_ends();
 		site_report();

@@ -24,8 +24,9 @@ struct thread {
 	uint32_t is_writing; /* between reserve and commit: a signal handler's calls are dropped */
 	uint32_t in_hook;    /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
-	uint32_t block; /* index of this block */
-	uint64_t site;	/* of the outermost open call */
+	uint32_t block;	       /* index of this block */
+	uint64_t site;	       /* of the outermost open call */
+	const void *outermost; /* its frame: a call from further out finds it left by longjmp() */
 	uint64_t claimed_ticks;
 	size_t reserved_bytes; /* of the record being written */
 	struct ring_writer ring;

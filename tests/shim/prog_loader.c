@@ -4,6 +4,8 @@
  * usage: prog_loader MODE [ARGUMENT...]; not linked to any CUDA library.
  */
 #include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +69,31 @@ static void use_runtime(void *library)
 	printf("cudaMalloc %d\n", found.object ? found.allocate(&device, 444) : -1);
 }
 
+/* Leaves a call from inside, as runtimes do that turn a signal into an exception. */
+static sigjmp_buf outside;
+static void interrupted(int signal_number)
+{
+	(void)signal_number;
+	siglongjmp(outside, 1);
+}
+
+static void leave_a_call(void)
+{
+	void *library = dlopen("libcudart.so.13", RTLD_NOW);
+	union {
+		void *object;
+		int (*function)(void *);
+	} release = {library ? dlsym(library, "cudaFree") : NULL};
+	struct sigaction action = {.sa_handler = interrupted, .sa_flags = SA_NODEFER};
+	sigaction(SIGUSR1, &action, NULL);
+	use_runtime(library);
+	if (release.object && !sigsetjmp(outside, 1))
+		release.function(&action);
+	else
+		puts("left");
+	printf("cudaFree %d\n", release.object ? release.function(NULL) : -1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -91,6 +118,8 @@ int main(int argc, char **argv)
 		look_up_nothing();
 	} else if (!strcmp(mode, "weak")) {
 		printf("%d\n", cuInit ? cuInit(0) : -1);
+	} else if (!strcmp(mode, "leave")) {
+		leave_a_call();
 	} else if (!strcmp(mode, "open")) {
 		for (int i = 2; i < argc; i++) {
 			void *library = dlopen(argv[i], RTLD_NOW);

@@ -233,6 +233,15 @@ int main(int argc, char **argv)
 		kill(getpid(), SIGKILL);
 	} else if (!strcmp(mode, "close")) {
 		close_everything();
+	} else if (!strcmp(mode, "visible")) {
+		int count = 0;
+		setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+		cudaGetDeviceCount(&count);
+		printf("devices %d\n", count);
+		copy_some(1);
+	} else if (!strcmp(mode, "chdir")) {
+		number = chdir("/");
+		copy_some(1);
 	} else if (!strcmp(mode, "pthread_exit")) {
 		copy_some(1);
 		pthread_exit(NULL);

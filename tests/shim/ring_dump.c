@@ -7,7 +7,8 @@
  *   ring_dump --memfd FD --pid PID --out DIR [--name NAME]  ->  DIR/ring.PID.N.txt
  *
  * Environment: GPUTRACE_TEST_RING_DUMP holds words: slow (drains only at the end), silent (never
- * becomes READY), refuse (becomes FAILED).
+ * becomes READY), refuse (becomes FAILED), paused (switches
+ * capture off at once).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -425,6 +426,8 @@ int main(int argc, char **argv)
 								    : RING_COLLECTOR_READY) ||
 	    strstr(words, "refuse"))
 		return 1;
+	if (strstr(words, "paused"))
+		atomic_store(&control->capture_enabled, 0);
 	const char *end = NULL;
 	char note[64];
 	while (!end) {
@@ -439,7 +442,8 @@ int main(int argc, char **argv)
 		struct timespec pause = {0, 1000000};
 		nanosleep(&pause, NULL);
 	}
-	snprintf(note, sizeof(note), "%s\tdescriptors=%d", end, descriptors);
+	snprintf(note, sizeof(note), "%s\tdescriptors=%d\tflushes=%u", end, descriptors,
+		 (unsigned int)control->flush_request);
 	int rc = write_dump(directory, note);
 	atomic_store_explicit(&control->collector_state, RING_COLLECTOR_DONE, memory_order_release);
 	return rc;

@@ -3,7 +3,7 @@
 # usage: SCRIPT BUILD_DIR CASE. A case fails by fail() or by any command that fails; it may skip.
 set -euo pipefail
 
-build=$1
+build=$(cd "$1" && pwd)
 shim=$build/lib/libgputrace.so
 sim=$build/simcuda
 progs=$build/tests/shim-programs

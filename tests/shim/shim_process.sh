@@ -112,6 +112,16 @@ case_a_failed_allocation_is_written_before_the_end() {
 	same_with_and_without "$runtime" oom-kill
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=2\t.*parent=0' "the failed call"
+	has "$work/dump.txt" '^end.*\tflushes=1\t' "the collector was asked to write once"
+	rm -f "$out"/*
+	unset GPUTRACE_TEST_RING_DUMP
+	same_with_and_without "$runtime" fail
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^end.*\tflushes=1\t' "at most once a second"
+	rm -f "$out"/*
+	same_with_and_without "$runtime" copy
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^end.*\tflushes=0\t' "not without a reason"
 }
 
 case_threads_are_recorded_and_rings_are_reused() {
@@ -178,6 +188,38 @@ case_the_real_collector_writes_a_trace() {
 	[ -x "$build/bin/gputrace-collector" ] || skip "the collector is not built"
 	thread_collects "$runtime" copy 5 >/dev/null
 	one_trace
+}
+
+case_capture_switched_off_records_nothing() {
+	export GPUTRACE_TEST_RING_DUMP=paused GPUTRACE_GPU=off
+	same_with_and_without "$runtime" copy 50
+	dump >"$work/dump.txt"
+	[ "$(count "$work/dump.txt" '^copy\t')" -eq 0 ] || fail "copies were recorded"
+}
+
+case_an_abandoned_call_does_not_adopt_later_calls() {
+	export LD_LIBRARY_PATH=$progs/majors GPUTRACE_GPU=off
+	same_with_and_without "$progs/prog_loader" leave
+	grep -q left "$work/with.txt" || fail "the test itself: $(cat "$work/with.txt")"
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" 'memory\tapi=cudaFree\tstatus=2013\t.*\tparent=0\t' "the later call is outermost"
+}
+
+case_visible_devices_may_be_set_late() {
+	export SIMCUDA_GPUS=3
+	same_with_and_without "$runtime" visible
+	grep -q 'devices 1' "$work/plain.txt" || fail "the test itself: $(cat "$work/plain.txt")"
+	dump >"$work/dump.txt"
+	[ "$(count "$work/dump.txt" '^device\t')" -eq 1 ] || fail "one device"
+}
+
+case_relative_preload_paths_work() {
+	mkdir -p "$work/lib" "$work/bin"
+	cp "$shim" "$work/lib/"
+	cp "$progs/ring_dump" "$work/bin/gputrace-collector"
+	cd "$work"
+	GPUTRACE_OUT=$out LD_PRELOAD=lib/libgputrace.so "$runtime" chdir >/dev/null
+	dumps 1
 }
 
 shim_main "$@"
