@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from report_cases import A100, CASES
+from report_cases import A100, CASES, LINK_GBS
 
 ATTEMPTS = 3
 NOISE = 0.02  # of the sample's step, beside both runs' own scatter
@@ -64,7 +64,8 @@ class Checker:
 
     def device(self, options):
         folder = self.folder / (options.replace(" ", "_").replace("--", "") or "sample")
-        report = run_report(self.gputrace, self.program, options, folder)
+        report = run_report(self.gputrace, self.program,
+                            f"{self.case.get('options', '')} {options}", folder)
         run = report["runs"][0]
         device = run["devices"][0]
         self.expect(report["simulated"] and device["simulated"], "is not labelled simulated")
@@ -127,6 +128,7 @@ class Checker:
 
 def main():
     gputrace, name, program, folder = sys.argv[1:5]
+    os.environ["SIMCUDA_LINK_GBS"] = str(LINK_GBS)
     for attempt in range(1, ATTEMPTS + 1):
         problems = Checker(gputrace, name, program, Path(folder) / f"try{attempt}").check()
         if not problems:
