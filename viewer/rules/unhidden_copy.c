@@ -45,12 +45,15 @@ static void add_kernel(void *context, const struct gpu_op *op)
 static void add_copy(void *context, const struct gpu_op *op)
 {
 	struct streams *streams = context;
-	const struct transfer *transfer = &streams->model->transfers[op->detail];
+	const struct transfer *transfer;
 	int64_t busy_ns = op->end_ns - op->begin_ns;
 	enum copy_lane lane;
 	uint8_t host;
 
-	if (op->type != GPU_OP_COPY || !transfer->is_async)
+	if (op->type != GPU_OP_COPY)
+		return;
+	transfer = &streams->model->transfers[op->detail];
+	if (!transfer->is_async)
 		return;
 	if (transfer->direction == COPY_H2D)
 		lane = COPY_LANE_H2D_OTHER;
