@@ -98,6 +98,68 @@ static bool steps_from_marks(struct model *model)
 	return steps->count >= 3 || marked_ns > (model->end_ns - model->begin_ns) / 4;
 }
 
+static size_t step_of(const struct step_list *steps, int64_t host_ns, size_t hint)
+{
+	if (hint < steps->count && host_ns >= steps->items[hint].host_begin_ns) {
+		while (hint + 1 < steps->count && host_ns >= steps->items[hint + 1].host_begin_ns)
+			hint++;
+	} else {
+		size_t low = 0, high = steps->count;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (steps->items[middle].host_begin_ns <= host_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (!low)
+			return SIZE_MAX;
+		hint = low - 1;
+	}
+	return host_ns < steps->items[hint].host_end_ns ? hint : SIZE_MAX;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const int64_t *first = a, *second = b;
+
+	return (*first > *second) - (*first < *second);
+}
+
+/*
+ * A period repeats best where little happens: an inner loop between long stretches of other work
+ * has one too. So the steps with ordinary GPU work must hold at least half of all GPU work between
+ * the first and the last; what lies between two runs of an inner loop shows as a step with far
+ * more than the median. Stalls do not count here: they are no work.
+ */
+static bool period_holds_the_work(const struct model *model)
+{
+	const struct step_list *steps = &model->steps;
+	int64_t *work_ns = xcalloc(steps->count, sizeof(*work_ns));
+	int64_t total_ns = 0, ordinary_ns = 0;
+	size_t hint = 0;
+
+	for (size_t i = 0; i < model->op_count; i++) {
+		const struct gpu_op *op = &model->ops[i];
+		size_t at = op->call == MODEL_NONE
+				    ? SIZE_MAX
+				    : step_of(steps, model->calls[op->call].begin_ns, hint);
+
+		if (at == SIZE_MAX || steps->items[at].kind == STEP_PARTIAL)
+			continue;
+		hint = at;
+		work_ns[at] += op->end_ns - op->begin_ns;
+		total_ns += op->end_ns - op->begin_ns;
+	}
+	qsort(work_ns, steps->count, sizeof(*work_ns), compare_times);
+	for (size_t i = 0; i < steps->count && work_ns[i] <= 3 * work_ns[steps->count / 2]; i++)
+		ordinary_ns += work_ns[i];
+	free(work_ns);
+	return ordinary_ns >= total_ns / 2;
+}
+
 static bool steps_from_period(struct model *model)
 {
 	struct step_list *steps = &model->steps;
@@ -126,7 +188,7 @@ static bool steps_from_period(struct model *model)
 	}
 	free(period.starts);
 	step_tokens_free(&tokens);
-	return period.source != STEPS_NONE;
+	return period.source != STEPS_NONE && period_holds_the_work(model);
 }
 
 static bool is_module_load(const char *api)
@@ -158,29 +220,6 @@ static void mark_warm_up(struct model *model)
 	for (size_t i = 0; i < warm_up; i++)
 		steps->items[i].kind = STEP_WARM_UP;
 	free(loads);
-}
-
-static size_t step_of(const struct step_list *steps, int64_t host_ns, size_t hint)
-{
-	if (hint < steps->count && host_ns >= steps->items[hint].host_begin_ns) {
-		while (hint + 1 < steps->count && host_ns >= steps->items[hint + 1].host_begin_ns)
-			hint++;
-	} else {
-		size_t low = 0, high = steps->count;
-
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (steps->items[middle].host_begin_ns <= host_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (!low)
-			return SIZE_MAX;
-		hint = low - 1;
-	}
-	return host_ns < steps->items[hint].host_end_ns ? hint : SIZE_MAX;
 }
 
 static void count_copy(const struct transfer *transfer, struct step *step)

@@ -246,6 +246,38 @@ static void logging_every_tenth_step_does_not_make_ten_steps_one(void **state)
 	loop_check(&loop, STEPS_PERIOD, 59, 61, 2 + 3 * 6);
 }
 
+/* Images of different size, each encoded at length and then cut into many small masks: the masks
+ * repeat best, and hold almost none of the time. */
+static void an_inner_loop_with_little_of_the_time_makes_no_steps(void **state)
+{
+	struct loop loop;
+	struct record_gemm gemm = script_gemm_f16(1024, 1024, 1024);
+	struct model *model;
+
+	(void)state;
+	loop_init(&loop);
+	for (int image = 0; image < 6; image++) {
+		for (uint32_t i = 0; i < 10 + loop_random(&loop, 40); i++) {
+			machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16_128x128",
+				     4000000 + loop_random(&loop, 1000000));
+			if (loop_random(&loop, 2))
+				machine_kernel(&loop.machine, "layer_norm_kernel", 900000);
+		}
+		for (int mask = 0; mask < 80; mask++) {
+			machine_kernel(&loop.machine, "vectorized_elementwise_kernel", 2000);
+			machine_kernel(&loop.machine, "reduce_kernel", 2000);
+			machine_kernel(&loop.machine, "index_put_kernel", 2000);
+			machine_copy(&loop.machine, COPY_D2H, 4, MEMORY_PINNED, false);
+			machine_sync(&loop.machine, "cudaStreamSynchronize", SYNC_STREAM);
+		}
+	}
+	model = script_model(loop.script);
+	/* The images may be taken for steps, the masks may not. */
+	assert_true(model->steps.count <= 7);
+	model_free(model);
+	script_free(loop.script);
+}
+
 static void random_launches_have_no_steps(void **state)
 {
 	static const char *const kernels[] = {"alpha", "beta",	"gamma", "delta", "epsilon", "zeta",
@@ -368,6 +400,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(layers_are_no_steps),
 		cmocka_unit_test(an_optimizer_inside_the_backward_pass_makes_no_steps_of_layers),
 		cmocka_unit_test(logging_every_tenth_step_does_not_make_ten_steps_one),
+		cmocka_unit_test(an_inner_loop_with_little_of_the_time_makes_no_steps),
 		cmocka_unit_test(random_launches_have_no_steps),
 		cmocka_unit_test(a_run_too_short_for_a_period_has_no_steps),
 		cmocka_unit_test(named_ranges_win_over_the_period),
