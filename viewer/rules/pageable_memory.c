@@ -20,7 +20,8 @@ static double pinned_rate(const struct rule_context *context, enum copy_lane lan
 	return seen > 0 ? seen : context->link.attainable_gbs;
 }
 
-/* Idle time that the charges put down to this group's calls. */
+/* Idle time that the charges put down to this group's large copies: a call site (an operator of a
+ * framework, at worst) also makes small ones, which wait as often, and reads results back. */
 static double charged_idle_ms(const struct rule_context *context, const struct copy_group *group)
 {
 	const struct model *model = context->model;
@@ -29,11 +30,13 @@ static double charged_idle_ms(const struct rule_context *context, const struct c
 	for (size_t i = 0; i < context->ledger->charge_count; i++) {
 		const struct idle_charge *charge = &context->ledger->charges[i];
 
-		if (charge->part == LEDGER_IDLE_SYNC && group->call != MODEL_NONE &&
+		if (charge->part == LEDGER_IDLE_SYNC && !charge->is_readback &&
+		    group->call != MODEL_NONE &&
 		    model_call_site(model, charge->call) == model_call_site(model, group->call) &&
 		    model->calls[charge->call].api == model->calls[group->call].api)
 			idle_ns += (double)charge->idle_ns;
 	}
+	idle_ns *= (double)group->large_copies / (double)group->copies;
 	return idle_ns / 1e6 / context->steady_steps;
 }
 

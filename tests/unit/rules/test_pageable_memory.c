@@ -87,6 +87,27 @@ static void a_download_that_is_asynchronous_by_name_is_raised_with_its_site(void
 	bench_fini(&bench);
 }
 
+static void the_waits_of_small_copies_are_not_put_down_to_a_large_one(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	script_device(bench.script, 0)->link_gen = 0;
+	for (int step = 0; step < 20; step++) {
+		bench.machine.site = 5;
+		machine_copy(&bench.machine, COPY_H2D, 128 << 10, MEMORY_PAGEABLE, false);
+		for (int i = 0; i < 100; i++) {
+			machine_copy(&bench.machine, COPY_H2D, 512, MEMORY_PAGEABLE, false);
+			machine_kernel(&bench.machine, "ampere_sgemm_128x128_nn", 20000);
+		}
+		machine_kernel(&bench.machine, "adam_step", 50000);
+	}
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, "GT102"), NOT_JUDGED);
+	bench_fini(&bench);
+}
+
 static void small_and_managed_copies_are_silent(void **state)
 {
 	struct bench bench;
@@ -137,6 +158,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_pinned_rate_seen_in_the_run_is_taken_first),
 		cmocka_unit_test(pinning_gains_what_the_range_says),
 		cmocka_unit_test(a_download_that_is_asynchronous_by_name_is_raised_with_its_site),
+		cmocka_unit_test(the_waits_of_small_copies_are_not_put_down_to_a_large_one),
 		cmocka_unit_test(small_and_managed_copies_are_silent),
 		cmocka_unit_test(without_anything_to_compare_with_the_gain_may_be_nothing),
 		cmocka_unit_test(a_small_share_without_anything_to_compare_with_is_not_judged),
