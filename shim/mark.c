@@ -135,6 +135,8 @@ static void write_mark(struct thread *thread, const struct open_mark *open, uint
 static void thread_ended(void *stack)
 {
 	struct mark_stack *mine = stack;
+	if (mine->depth && lifecycle_calls_matter)
+		atomic_fetch_add_explicit(&not_kept, mine->depth, memory_order_relaxed);
 	atomic_store_explicit(&memory->used[mine->index], 0, memory_order_release);
 	if (stack_now == mine)
 		stack_now = NULL;
@@ -364,7 +366,9 @@ void mark_session_ends(void)
 
 void mark_after_fork(void)
 {
+	uint32_t being_made = 1;
 	mark_name_after_fork();
+	atomic_compare_exchange_strong(&exit_key_state, &being_made, 0);
 	if (!memory)
 		return;
 	/* Only this thread is here. */

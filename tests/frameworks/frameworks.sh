@@ -115,6 +115,26 @@ case_the_variable_names_the_shim() {
 	no_files
 }
 
+case_a_copy_that_only_nvtx_opens_is_inert() {
+	needs prog_nvtx "no NVTX v3 headers"
+	"$fw/prog_nvtx" marks >"$work/plain.txt" 2>&1
+	GPUTRACE_COLLECTOR=$progs/ring_dump GPUTRACE_OUT=$out NVTX_INJECTION64_PATH=$shim \
+		"$fw/prog_nvtx" marks >"$work/with.txt" 2>&1
+	cmp -s "$work/plain.txt" "$work/with.txt" || fail "the output differs"
+	no_files
+}
+
+case_forked_children_mark_into_their_own_session() {
+	needs prog_nvtx "no NVTX v3 headers"
+	same_with_and_without "$fw/prog_nvtx" fork
+	dumps 2
+	cat "$out"/ring.*.txt >"$work/dump.txt"
+	[ "$(count "$work/dump.txt" '^mark\ttype=range\tsource=1\tname=open across the fork\t.*ns=ok')" -eq 2 ] ||
+		fail "both processes close the range, each begins it in its own session"
+	[ "$(count "$work/dump.txt" '^mark\t.*name=in the child\t')" -eq 1 ] || fail "one mark of the child"
+	has_not "$work/dump.txt" 'UNNAMED|ns=BAD' "names are written to each session"
+}
+
 nvtx2_marks() {
 	dump >"$work/dump.txt"
 	mark 'type=range\tsource=1\tname=v2 range\t.*ns=ok' "a range"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses NVTX v3 as libraries do, by its headers alone, and opens a CUDA session in between.
- * usage: prog_nvtx quiet | marks | nested | threads | many N
+ * usage: prog_nvtx quiet | marks | nested | threads | fork | many N
  */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cuda_runtime_api.h>
 
@@ -147,8 +149,20 @@ int main(int argc, char **argv)
 		gputrace_mark("nobody listens");
 		return 0;
 	}
+	/* CUDA does not survive a fork, so both processes begin after it. */
+	pid_t child = -1;
+	if (!strcmp(mode, "fork")) {
+		nvtxRangePushA("open across the fork");
+		child = fork();
+	}
 	open_session();
-	if (!strcmp(mode, "marks")) {
+	if (!strcmp(mode, "fork")) {
+		if (!child)
+			nvtxMarkA("in the child");
+		nvtxRangePop();
+		if (child)
+			waitpid(child, NULL, 0);
+	} else if (!strcmp(mode, "marks")) {
 		every_kind();
 		payload();
 		for (int i = 0; i < 3; i++) {
