@@ -163,10 +163,24 @@ def check_tables(repository, names):
             yield f"viewer/commands/commands.def: {command} has no viewer/man/gputrace-{command}.md"
         if not re.search(rf"\b{command}\b", tests):
             yield f"viewer/commands/commands.def: {command} is in no test"
-    manual = repository / "viewer/man/libgputrace.md"
-    for option in rows(repository, "shim/options.def", "OPTION"):
-        if manual.is_file() and f"GPUTRACE_{option.upper()}" not in manual.read_text():
-            yield f"shim/options.def: GPUTRACE_{option.upper()} is not in viewer/man/libgputrace.md"
+    yield from check_option_manual(repository)
+
+
+def check_option_manual(repository):
+    """Every setting of the shim is in its man page, with its words and its default."""
+    table, manual = repository / "shim/options.def", repository / "viewer/man/libgputrace.md"
+    if not table.is_file():
+        return
+    text = re.sub(r"/\*.*?\*/", "", table.read_text(), flags=re.S)
+    page = manual.read_text() if manual.is_file() else ""
+    for kind, variable, default in re.findall(
+            r'^OPTION_(\w+)\(\w+,\s*"(\w+)",\s*("[^"]*"|\w+)', text, flags=re.M):
+        entry = re.search(rf"^\*\*{variable}\*\*=.*\n((?:.+\n)*)", page, flags=re.M)
+        default = default.strip('"')
+        if not entry:
+            yield f"shim/options.def: {variable} is not in {manual.name}"
+        elif default != "NULL" and f"Default: {default}." not in entry.group(1):
+            yield f"{manual.name}: {variable} does not have the default {default}"
 
 
 def check_scripts(repository, names):
