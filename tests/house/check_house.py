@@ -179,7 +179,7 @@ def check_option_manual(repository):
         default = default.strip('"')
         if not entry:
             yield f"shim/options.def: {variable} is not in {manual.name}"
-        elif default != "NULL" and f"Default: {default}." not in entry.group(1):
+        elif default != "NULL" and f"Default: {default}." not in " ".join(entry.group(1).split()):
             yield f"{manual.name}: {variable} does not have the default {default}"
 
 
