@@ -87,6 +87,11 @@ void call_attend(struct call *call)
 {
 	int saved_errno = errno;
 	struct thread *thread = call->thread;
+	/* A signal handler's call, while this thread may be inside the loader on our account. */
+	if (thread->is_attending)
+		return;
+	thread->is_attending = 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	bool may_ask = !lifecycle_exiting() &&
 		       !atomic_load_explicit(&streams_open_captures, memory_order_relaxed);
 	if (lifecycle_attention && !call->parent && may_ask) {
@@ -99,6 +104,8 @@ void call_attend(struct call *call)
 		thread->device = device_current();
 		thread->ask_again_at = thread->call_count + ASK_EVERY_CALLS;
 	}
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->is_attending = 0;
 	errno = saved_errno;
 }
 

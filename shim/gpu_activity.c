@@ -9,11 +9,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -230,10 +232,8 @@ static void *activity_thread(void *unused)
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
 		prepare_spares();
-		for (int i = 0; i < PERIOD_MS / 5 && !atomic_load(&stop); i++) {
-			struct timespec pause = {0, 5000000};
-			nanosleep(&pause, NULL);
-		}
+		struct timespec period = {0, PERIOD_MS * 1000000};
+		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
 		if (!atomic_load(&stop))
 			fetch(thread, 0);
 	}
@@ -367,6 +367,7 @@ void gpu_activity_finish(void)
 		return;
 	uint64_t begin_ns = ticks_monotonic();
 	atomic_store_explicit(&stop, 1, memory_order_release);
+	syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	while (!atomic_load_explicit(&stopped, memory_order_acquire) &&
 	       ticks_monotonic() - begin_ns < FINISH_LIMIT_NS) {
 		struct timespec pause = {0, 1000000};

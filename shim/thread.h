@@ -21,6 +21,7 @@ struct thread {
 	uint32_t correlation;  /* left by CUPTI's callback inside the open call */
 	uint32_t device;       /* current device, DEVICE_UNKNOWN: ask */
 	uint32_t ask_again_at; /* call_count before which the driver is not asked for it again */
+	uint32_t is_attending; /* inside call_attend() */
 	uint32_t is_writing; /* between reserve and commit: a signal handler's calls are dropped */
 	uint32_t in_hook;    /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;

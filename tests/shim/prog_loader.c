@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 
 int probe_value(void);
 int probe_value(void)
@@ -94,6 +95,37 @@ static void leave_a_call(void)
 	printf("cudaFree %d\n", release.object ? release.function(NULL) : -1);
 }
 
+/* Calls from a signal handler, in the middle of calls of the same thread. */
+static int (*allocate)(void **, size_t);
+static _Atomic unsigned int handler_calls;
+static void timer_fired(int signal_number)
+{
+	void *device;
+	(void)signal_number;
+	allocate(&device, 2);
+	handler_calls++;
+}
+
+static void call_from_signals(void)
+{
+	void *library = dlopen("libcudart.so.13", RTLD_NOW), *device;
+	union {
+		void *object;
+		int (*function)(void **, size_t);
+	} found = {library ? dlsym(library, "cudaMalloc") : NULL};
+	struct sigaction action = {.sa_handler = timer_fired, .sa_flags = SA_RESTART};
+	struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+	allocate = found.function;
+	allocate(&device, 1);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	unsigned int calls = 1;
+	for (; calls < 100000 || handler_calls < 500; calls++)
+		allocate(&device, 1);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("%u calls\n", calls + handler_calls);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -120,6 +152,8 @@ int main(int argc, char **argv)
 		printf("%d\n", cuInit ? cuInit(0) : -1);
 	} else if (!strcmp(mode, "leave")) {
 		leave_a_call();
+	} else if (!strcmp(mode, "signals")) {
+		call_from_signals();
 	} else if (!strcmp(mode, "open")) {
 		for (int i = 2; i < argc; i++) {
 			void *library = dlopen(argv[i], RTLD_NOW);

@@ -95,4 +95,15 @@ case_wrong_settings_are_ignored_and_said() {
 	has "$work/dump.txt" '^info\toption.ignored=GPUTRACE_RING_KIB' "said in the trace"
 }
 
+case_calls_from_signal_handlers_do_not_break_records() {
+	export LD_LIBRARY_PATH=$progs/majors GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096
+	traced timeout 60 "$progs/prog_loader" signals >"$work/with.txt" || fail "the program failed"
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^end\tended.*bad=0' "no broken record"
+	has_not "$work/dump.txt" '^memory.*(UNNAMED|UNKNOWN|ns=BAD)' "every record is whole"
+	local calls=$(sed 's/ calls//' "$work/with.txt")
+	local written=$(count "$work/dump.txt" '^memory\t') lost=$(sed -n 's/^dropped\tkind=21\tcount=//p' "$work/dump.txt")
+	[ $((written + ${lost:-0})) -eq "$calls" ] || fail "$written written, ${lost:-0} dropped of $calls calls"
+}
+
 shim_main "$@"
