@@ -46,10 +46,13 @@ static void collect(const struct model *model, struct intervals *intervals)
 {
 	for (size_t i = 0; i < model->op_count; i++) {
 		const struct gpu_op *op = &model->ops[i];
-		const struct transfer *transfer = &model->transfers[op->detail];
+		const struct transfer *transfer;
 		bool is_upload;
 
-		if (op->type != GPU_OP_COPY || transfer->size_bytes < COPY_LARGE_BYTES)
+		if (op->type != GPU_OP_COPY)
+			continue;
+		transfer = &model->transfers[op->detail];
+		if (transfer->size_bytes < COPY_LARGE_BYTES)
 			continue;
 		is_upload = transfer->direction == COPY_H2D;
 		if ((!is_upload && transfer->direction != COPY_D2H) ||

@@ -29,13 +29,16 @@ struct peers {
 static void add_copy(void *context, const struct gpu_op *op)
 {
 	struct peers *peers = context;
-	const struct transfer *transfer = &peers->model->transfers[op->detail];
+	const struct transfer *transfer;
 	int64_t busy_ns = op->end_ns - op->begin_ns;
 	struct peer *peer;
 	size_t i = 0;
 
-	if (op->type != GPU_OP_COPY || transfer->direction != COPY_PEER ||
-	    transfer->peer == MODEL_NO_DEVICE || transfer->size_bytes < LARGE_BYTES)
+	if (op->type != GPU_OP_COPY)
+		return;
+	transfer = &peers->model->transfers[op->detail];
+	if (transfer->direction != COPY_PEER || transfer->peer == MODEL_NO_DEVICE ||
+	    transfer->size_bytes < LARGE_BYTES)
 		return;
 	while (i < peers->count && peers->items[i].ordinal != transfer->peer)
 		i++;
