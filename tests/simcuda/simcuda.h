@@ -26,8 +26,8 @@
  *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
  *   SIMCUDA_FAIL=FUNC:K:R[,...]  the K-th call (from 1) of driver function FUNC returns CUresult R.
  *   SIMCUDA_CUPTI_VERSION=N what cuptiGetVersion reports, with that version's record sizes.
- *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th record
- *                           has no times), drop=K (every K-th record is lost and counted),
+ *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th
+ *                           record has no times), drop=K (every K-th record is lost and counted),
  *                           no-KIND (enabling activity kind KIND fails), null-buffer, reorder.
  *
  * Log: one line per event, fields separated by tabs, written when the call returns:
@@ -41,11 +41,11 @@
  *         times on the clock that CUPTI reports
  *   live  BYTES                                  device bytes live, after each change
  *
- * Details: FUNC and FUNCTION are exported names (cuMemAlloc_v2); FUNC without _v2, _ptsz and the like
- * means all versions of it together. stream= is the handle as passed (0x hex) in call lines, where a
- * line that creates a stream adds id=, and CUPTI's stream id in gpu lines. Managed memory and module
- * globals are not in the live bytes. A failed call has the fields known before it failed, one that
- * SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
+ * Details: FUNC and FUNCTION are exported names (cuMemAlloc_v2); FUNC without _v2, _ptsz and the
+ * like means all versions of it together. stream= is the handle as passed (0x hex) in call lines,
+ * where a line that creates a stream adds id=, and CUPTI's stream id in gpu lines. Managed memory
+ * and module globals are not in the live bytes. A failed call has the fields known before it
+ * failed, one that SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
  */
 #ifndef GPUTRACE_SIMCUDA_H
 #define GPUTRACE_SIMCUDA_H
@@ -59,14 +59,15 @@ extern const char gputrace_simulated_cuda[];
 /* What a kernel costs on the modelled GPU. */
 struct simcuda_cost {
 	double fixed_ns;
-	double bytes;       /* device memory traffic */
+	double bytes; /* device memory traffic */
 	double flops;
-	double peak_flops;  /* rate to divide flops by; 0: the device's fp32 rate */
-	double efficiency;  /* 0..1 of peak_flops that the kernel reaches; 0 means 1 */
+	double peak_flops; /* rate to divide flops by; 0: the device's fp32 rate */
+	double efficiency; /* 0..1 of peak_flops that the kernel reaches; 0 means 1 */
 };
 
-/* A CUfunction named `name` that exists in no module, for the fake libraries; the same name gives the
- * same handle. Cost applies to the next launch of it by this thread. Exported by libcuda.so.1. */
+/* A CUfunction named `name` that exists in no module, for the fake libraries; the same name gives
+ * the same handle. Cost applies to the next launch of it by this thread. Exported by libcuda.so.1.
+ */
 void *simcuda_library_kernel(const char *name, const struct simcuda_cost *next_launch);
 
 /* Appends one line ("blas\t..." or "rt\t...") to the exact log; adds the sequence number and the
@@ -81,13 +82,13 @@ struct simcuda_activity {
 	uint64_t begin_ns, end_ns;
 	uint32_t correlation, device, context, stream;
 	uint64_t bytes;
-	int direction;             /* CUpti_ActivityMemcpyKind */
+	int direction;			   /* CUpti_ActivityMemcpyKind */
 	int source_kind, destination_kind; /* CUpti_ActivityMemoryKind */
 	int is_async;
 	uint32_t grid[3], block[3], shared_static, shared_dynamic, registers;
-	uint32_t value;            /* memset */
-	int sync_type;             /* CUpti_ActivitySynchronizationType */
-	const char *name;          /* valid for the life of the process */
+	uint32_t value;				    /* memset */
+	int sync_type;				    /* CUpti_ActivitySynchronizationType */
+	const char *name;			    /* valid for the life of the process */
 	uint32_t source_device, destination_device; /* of a copy between devices (direction 10) */
 };
 struct simcuda_tool {
@@ -97,8 +98,8 @@ struct simcuda_tool {
 };
 /* One tool; NULL detaches. Exported by libcuda.so.1. */
 void simcuda_attach_tool(const struct simcuda_tool *tool);
-/* Calls the tool, on this thread, for all work that is over by now: what cuptiActivityFlushAll needs.
- * Without it the simulated GPU's thread delivers within a millisecond or so. */
+/* Calls the tool, on this thread, for all work that is over by now: what cuptiActivityFlushAll
+ * needs. Without it the simulated GPU's thread delivers within a millisecond or so. */
 void simcuda_deliver(void);
 uint64_t simcuda_gpu_clock_ns(void); /* the clock of activity times: CLOCK_REALTIME based */
 

@@ -105,7 +105,8 @@ static void note_library(void *context, const struct record_library *library)
 		libraries.has_libc = true;
 		libraries.has_build_id = memcmp(library->build_id, none, 20) != 0;
 		assert_true(library->address < (uintptr_t)&gnu_get_libc_version);
-		assert_true(library->address + library->size_bytes > (uintptr_t)&gnu_get_libc_version);
+		assert_true(library->address + library->size_bytes >
+			    (uintptr_t)&gnu_get_libc_version);
 	}
 }
 
