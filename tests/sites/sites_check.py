@@ -30,7 +30,8 @@ for copy in copies:
     checked += 1
     # The frame that made the call comes first; what the program noted are its callers.
     if got[1:] != want["frames"][:63]:
-        problems.append("copy of %d bytes: %s instead of %s" % (copy["size_bytes"], got, want["frames"]))
+        problems.append("copy of %d bytes: %s instead of %s"
+                        % (copy["size_bytes"], got, want["frames"]))
 for size, want in expected.items():
     if seen[size] != want["count"]:
         problems.append("copy of %s bytes: %d times in the trace instead of %d"

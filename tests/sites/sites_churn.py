@@ -44,8 +44,8 @@ def churn_code():
     number = 0
     while not is_over.is_set():
         number += 1
-        space = {}
-        exec(compile("\n" * (number % 50) + "def f():\n return 1\nf()", "<churn %d>" % number, "exec"), space)
+        source = "\n" * (number % 50) + "def f():\n return 1\nf()"
+        exec(compile(source, "<churn %d>" % number, "exec"), {})
 
 
 def churn_frames():

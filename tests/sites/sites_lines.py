@@ -65,7 +65,8 @@ def api_frames(frame):
     frames = []
     while frame is not None:
         code = frame.f_code
-        frames.append((getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno))
+        name = getattr(code, "co_qualname", code.co_name)
+        frames.append((name, code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return frames
 
@@ -336,6 +337,37 @@ class Lines(unittest.TestCase):
                          if hasattr(os, "waitstatus_to_exitcode")
                          else os.WEXITSTATUS(os.waitpid(child, 0)[1]), 0)
 
+    def test_sub_interpreters_show_their_own_line_or_the_one_that_entered_them(self):
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        code = """
+try:
+    import ctypes
+    library = ctypes.CDLL(%r)
+    library.probe_call.restype = ctypes.c_uint64
+    def inner():
+        return library.probe_call(1)
+    site = inner()
+except ImportError:
+    site = 0
+import os
+os.write(%d, str(site).encode())
+"""
+        reader, writer = os.pipe()
+        interpreters.run_string(interpreters.create(), code % (LIBRARY, writer))  # mark: entered
+        site = int(os.read(reader, 32))
+        if site == 0:
+            self.skipTest("this version's ctypes does not load in a sub-interpreter")
+        frames = python_frames(site)
+        if sys.version_info >= (3, 12):
+            self.assertEqual([frame[0] for frame in frames], ["inner", "<module>"])
+            self.assertEqual({frame[1] for frame in frames}, {"<string>"})
+        else:
+            self.assertEqual(frames[0][1], __file__)
+            self.assertTrue(frames[0][0].endswith("one_that_entered_them"))
+
     def test_off_and_native_give_no_python_frames(self):
         self.assertEqual(released.probe_begin(b"off"), 0)
         self.assertEqual(released.probe_call(COPY), 0)
@@ -378,7 +410,8 @@ class Waiting(unittest.TestCase):
         frames = python_frames(site)
         self.assertTrue(frames[0][0].endswith("backward"), frames)
         with open(HERE) as source:
-            marked = [n for n, text in enumerate(source, 1) if text.rstrip().endswith("# mark: backward")]
+            marked = [n for n, text in enumerate(source, 1)
+                      if text.rstrip().endswith("# mark: backward")]
         self.assertEqual([frames[0][2]], marked)
         self.assertTrue(frames[1][0].endswith("test_backward_line_of_the_waiting_thread"))
 
