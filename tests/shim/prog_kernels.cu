@@ -21,6 +21,12 @@ int main()
 	config.blockDim = dim3(64);
 	error = cudaLaunchKernelEx(&config, axpy<float>, device, 3.f, 128);
 	printf("launch ex %d %d\n", error, cudaGetLastError());
+	float factor = 1.f;
+	int count = 96;
+	void *arguments[] = {&device, &factor, &count};
+	error = cudaLaunchKernel(reinterpret_cast<const void *>(axpy<float>), dim3(3), dim3(32),
+				 arguments, 0, nullptr);
+	printf("launch by stub %d\n", error);
 	error = cudaDeviceSynchronize();
 	printf("sync %d\n", error);
 	printf("free %d\n", cudaFree(device));

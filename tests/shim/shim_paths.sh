@@ -75,6 +75,7 @@ case_shared_runtime_launches_have_names() {
 	dump >"$work/dump.txt"
 	matches_log "$work/dump.txt" "$(ls -t "$work"/log.[0-9]* | head -1)"
 	has "$work/dump.txt" 'launch\tapi=__cudaLaunchKernel\t.*parent=0\t.*kernel=_Z4axpyIfEvPT_S0_i' "the outer launch too"
+	has "$work/dump.txt" 'launch\tapi=cudaLaunchKernel\t.*kernel=_Z4axpyIfEvPT_S0_i\tgrid=3,1,1\tblock=32,1,1' "launches by host stub"
 	has "$work/dump.txt" 'launch\tapi=cudaLaunchKernelExC\t.*grid=2,1,1\tblock=64,1,1' "launches with a configuration"
 }
 
