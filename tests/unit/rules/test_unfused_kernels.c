@@ -94,8 +94,7 @@ static void a_small_share_of_the_compute_is_silent(void **state)
 static void lookups_and_layout_conversions_are_silent(void **state)
 {
 	static const char *const kernels[] = {
-		"void split_embedding_codegen_forward_unweighted_kernel<float, float, float, "
-		"long>(int)",
+		"void split_embedding_codegen_forward_unweighted_kernel<float, long>(int)",
 		"void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(int)",
 		"void at::native::index_elementwise_kernel<128, 4>(int)",
 	};

@@ -83,8 +83,7 @@ static void kernels_without_waves_are_silent(void **state)
 	static const char *const kernels[] = {
 		"nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT",
 		"cutlass_80_tensorop_f16_s16816gemm_f16_256x128_32x3_tn_align8_stream_k",
-		"sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize256x128x64_warpgroupsize2x1x1_"
-		"kernel",
+		"sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize256x128x64_kernel",
 	};
 
 	(void)state;
