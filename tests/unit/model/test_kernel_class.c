@@ -83,6 +83,9 @@ static void every_pattern_of_the_table_compiles(void **state)
 #define CLASS(name, pattern) pattern,
 #include "kernel_class.def"
 #undef CLASS
+#define TRAIT(field, pattern) pattern,
+#include "kernel_trait.def"
+#undef TRAIT
 	};
 
 	(void)state;
@@ -172,6 +175,67 @@ static void simt_kernels_use_no_tensor_cores(void **state)
 	assert_true(kernel_traits_of("volta_fp16_s884gemm_fp16_128x64_ldg8_f2f_tn").is_tensor_op);
 }
 
+static void products_that_tensor_cores_could_do_are_told_from_others(void **state)
+{
+	static const char *const could[] = {
+		"volta_sgemm_128x64_tn",
+		"cudnn_ampere_scudnn_128x64_relu_interior_nn_v1",
+		"sm86_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_"
+		"kernel",
+		"void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)",
+		"_ZN5cudnn6detail12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKfiS3_iPfi",
+	};
+	static const char *const could_not[] = {
+		"void gemv2T_kernel_val<int, int, float, float, float, 128, 16, 4, 4, false>(int)",
+		"void dot_kernel<float, 128, 0, float>(int)",
+		"void at::native::conv_depthwise2d_forward_kernel<3, float, int>(int)",
+		"ampere_dgemm_64x64_nn",
+		"cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4",
+		"void cudnn::cnn::wgrad_alg0_engine<__half, 128, 6, 7, 3, 3, 5, false, 512>(int)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(could); i++) {
+		if (!kernel_traits_of(could[i]).is_fp32_simt)
+			fail_msg("%s could use Tensor Cores", could[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(could_not); i++) {
+		if (kernel_traits_of(could_not[i]).is_fp32_simt)
+			fail_msg("%s could not use Tensor Cores", could_not[i]);
+	}
+	assert_false(kernel_traits_of(could[2]).is_tensor_op);
+}
+
+static void double_precision_is_read_from_data_not_from_scalars(void **state)
+{
+	(void)state;
+	assert_true(kernel_traits_of("ampere_dgemm_64x64_nn").is_fp64);
+	assert_true(kernel_traits_of("void axpy<double>(int, double*, double const*)").is_fp64);
+	assert_true(kernel_traits_of("_Z9stencil3dPKdPdi").is_fp64);
+	assert_true(kernel_traits_of("_ZN2at6native4FillIdEEvv").is_fp64);
+	assert_false(kernel_traits_of("void scale<float>(float*, double)").is_fp64);
+	assert_false(kernel_traits_of("_Z5scalePKfPfd").is_fp64);
+	assert_false(kernel_traits_of("_Z8identifyPKf").is_fp64);
+	assert_false(kernel_traits_of("double_buffered_copy_kernel").is_fp64);
+}
+
+static void names_tell_how_a_kernel_works(void **state)
+{
+	(void)state;
+	assert_true(kernel_traits_of("void splitKreduce_kernel<32, 16, int, float>(int)").is_split);
+	assert_false(
+		kernel_traits_of("sm90_xmma_gemm_f16f16_tn_execute_segment_k_off_kernel").is_split);
+	assert_true(kernel_traits_of("nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT").is_persistent);
+	assert_false(kernel_traits_of("ampere_sgemm_128x64_tn").is_persistent);
+	assert_true(
+		kernel_traits_of("void cudnn::ops::nhwcToNchwKernel<float>(int)").is_layout_change);
+	assert_false(kernel_traits_of("sm80_xmma_fprop_implicit_gemm_f16_nhwckrsc_nchw_kernel")
+			     .is_layout_change);
+	assert_true(kernel_traits_of("triton_poi_fused_add_3").is_fused);
+	assert_true(kernel_traits_of("void at::native::index_elementwise_kernel<128, 4>(int)")
+			    .is_indexing);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +246,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(alignment_and_tile_are_read_from_cutlass_names),
 		cmocka_unit_test(align4_of_tf32_is_sixteen_bytes),
 		cmocka_unit_test(simt_kernels_use_no_tensor_cores),
+		cmocka_unit_test(products_that_tensor_cores_could_do_are_told_from_others),
+		cmocka_unit_test(double_precision_is_read_from_data_not_from_scalars),
+		cmocka_unit_test(names_tell_how_a_kernel_works),
 	};
 
 	if (argc > 1)
