@@ -43,6 +43,52 @@ void bench_run(struct bench *bench)
 	assert_int_equal(bench->findings.judgement_count, rules_count());
 }
 
+void bench_set_capability(struct bench *bench, uint16_t major, uint16_t minor)
+{
+	script_device(bench->script, 0)->cc_major = major;
+	script_device(bench->script, 0)->cc_minor = minor;
+}
+
+void bench_run_kernel(struct bench *bench, const char *kernel, int64_t gpu_ns)
+{
+	for (int step = 0; step < 20; step++) {
+		bench->machine.site = 5;
+		machine_kernel(&bench->machine, kernel, gpu_ns);
+		bench->machine.site = 6;
+		machine_kernel(&bench->machine, "fill_buffer", 2000000);
+		machine_kernel(&bench->machine, "adam_step", 100000);
+	}
+	bench_run(bench);
+}
+
+void bench_run_products(struct bench *bench, struct record_gemm gemm, const char *kernel,
+			int64_t gpu_ns, int products_per_step)
+{
+	for (int step = 0; step < 20; step++) {
+		bench->machine.site = 5;
+		for (int i = 0; i < products_per_step; i++)
+			machine_gemm(&bench->machine, &gemm, kernel, gpu_ns);
+		bench->machine.site = 6;
+		machine_kernel(&bench->machine, "adam_step", 100000);
+	}
+	bench_run(bench);
+}
+
+void bench_run_beside_aligned(struct bench *bench, const struct record_gemm *gemm,
+			      const char *kernel, int64_t gpu_ns)
+{
+	struct record_gemm aligned = script_gemm_f16(4096, 4096, 4096);
+
+	for (int step = 0; step < 20; step++) {
+		bench->machine.site = 5;
+		machine_gemm(&bench->machine, gemm, kernel, gpu_ns);
+		bench->machine.site = 6;
+		machine_gemm(&bench->machine, &aligned, BENCH_ALIGNED_KERNEL, 550000);
+		machine_kernel(&bench->machine, "adam_step", 100000);
+	}
+	bench_run(bench);
+}
+
 void bench_fini(struct bench *bench)
 {
 	finding_list_free(&bench->findings);

@@ -4,19 +4,6 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, struct record_gemm gemm, const char *kernel,
-		     int64_t gpu_ns, int products)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		for (int i = 0; i < products; i++)
-			machine_gemm(&bench->machine, &gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
 #define KERNEL "ampere_fp16_s16816gemm_fp16_64x64_ldg8_f2f_stages_64x5_tn"
 
 static void eight_rows_at_the_memorys_speed_are_an_information(void **state)
@@ -26,7 +13,7 @@ static void eight_rows_at_the_memorys_speed_are_an_information(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
+	bench_run_products(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
 	finding = bench_only(&bench, "GT210");
 	assert_int_equal(finding->severity, SEVERITY_INFO);
 	assert_float_equal(finding->gain_high_ms, 0, 0);
@@ -42,11 +29,11 @@ static void more_rows_or_a_slow_stream_are_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(4096, 32, 16384), KERNEL, 90000, 20);
+	bench_run_products(&bench, script_gemm_f16(4096, 32, 16384), KERNEL, 90000, 20);
 	assert_int_equal(bench_status(&bench, "GT210"), JUDGED_SILENT);
 	bench_fini(&bench);
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 200000, 20);
+	bench_run_products(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 200000, 20);
 	assert_int_equal(bench_status(&bench, "GT210"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -57,7 +44,7 @@ static void an_unknown_gpu_is_not_judged(void **state)
 
 	(void)state;
 	bench_init_gpu(&bench, "Some Future GPU");
-	run_loop(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
+	bench_run_products(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
 	assert_int_equal(bench_status(&bench, "GT210"), NOT_JUDGED);
 	bench_fini(&bench);
 }

@@ -4,19 +4,6 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, struct record_gemm gemm, const char *kernel,
-		     int64_t gpu_ns, int products)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		for (int i = 0; i < products; i++)
-			machine_gemm(&bench->machine, &gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
 #define KERNEL "ampere_fp16_s16816gemm_fp16_256x128_ldg8_f2f_stages_32x3_tn"
 #define SIZE   4096 /* 137 GFLOP: 0.44 ms at the peak of 312 TFLOP/s; 512 tiles */
 
@@ -27,7 +14,7 @@ static void a_third_of_the_peak_is_raised(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
+	bench_run_products(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
 	finding = bench_only(&bench, "GT208");
 	assert_float_equal(bench_number(finding, "peak_tflops"), 312, 1);
 	assert_float_equal(bench_number(finding, "achieved_tflops"), 105.7, 0.5);
@@ -40,9 +27,9 @@ static void a_healthy_clock_gains_what_the_range_says(void **state)
 
 	(void)state;
 	bench_init(&slow);
-	run_loop(&slow, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
+	bench_run_products(&slow, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
 	bench_init(&fast);
-	run_loop(&fast, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 600000, 4);
+	bench_run_products(&fast, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 600000, 4);
 	bench_assert_range_holds(bench_only(&slow, "GT208"),
 				 bench_step_ms(&slow) - bench_step_ms(&fast));
 	assert_int_equal(bench_status(&fast, "GT208"), JUDGED_SILENT);
@@ -63,7 +50,7 @@ static void misaligned_small_and_memory_bound_products_are_silent(void **state)
 		struct bench bench;
 
 		bench_init(&bench);
-		run_loop(&bench, gemms[i], KERNEL, 1300000, 4);
+		bench_run_products(&bench, gemms[i], KERNEL, 1300000, 4);
 		assert_int_equal(bench_status(&bench, "GT208"), JUDGED_SILENT);
 		bench_fini(&bench);
 	}
@@ -77,7 +64,8 @@ static void fp32_on_cuda_cores_is_held_to_its_own_peak(void **state)
 	(void)state;
 	gemm.type_a = gemm.type_b = gemm.type_c = ELEMENT_F32;
 	bench_init(&bench);
-	run_loop(&bench, gemm, "ampere_sgemm_128x128_tn", 8000000, 2); /* 17 of 19.5 TFLOP/s */
+	bench_run_products(&bench, gemm, "ampere_sgemm_128x128_tn", 8000000,
+			   2); /* 17 of 19.5 TFLOP/s */
 	assert_int_equal(bench_status(&bench, "GT208"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -89,7 +77,8 @@ static void an_instance_is_held_to_its_share_of_the_peak(void **state)
 	(void)state;
 	bench_init_gpu(&bench, "NVIDIA A100-SXM4-80GB MIG 3g.40gb");
 	script_device(bench.script, 0)->sm_count = 42;
-	run_loop(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1600000, 4); /* 86 of 121 */
+	bench_run_products(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1600000,
+			   4); /* 86 of 121 */
 	assert_int_equal(bench_status(&bench, "GT208"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -103,7 +92,7 @@ static void unknown_gpus_and_vgpus_are_not_judged(void **state)
 		struct bench bench;
 
 		bench_init_gpu(&bench, names[i]);
-		run_loop(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
+		bench_run_products(&bench, script_gemm_f16(SIZE, SIZE, SIZE), KERNEL, 1300000, 4);
 		assert_int_equal(bench_status(&bench, "GT208"), NOT_JUDGED);
 		bench_fini(&bench);
 	}

@@ -6,29 +6,12 @@
 
 #include <string.h>
 
-#define ALIGNED_KERNEL "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
-#define ODD_KERNEL     "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
-
-/* A loop whose products are the given one and a large aligned one. */
-static void run_loop(struct bench *bench, const struct record_gemm *gemm, const char *kernel,
-		     int64_t gpu_ns)
-{
-	struct record_gemm aligned = script_gemm_f16(4096, 4096, 4096);
-
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		machine_gemm(&bench->machine, gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_gemm(&bench->machine, &aligned, ALIGNED_KERNEL, 550000);
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
+#define ODD_KERNEL "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
 
 static const struct finding *run_and_find(struct bench *bench, struct record_gemm gemm)
 {
 	bench_init(bench);
-	run_loop(bench, &gemm, ODD_KERNEL, 3000000);
+	bench_run_beside_aligned(bench, &gemm, ODD_KERNEL, 3000000);
 	return bench_only(bench, "GT206");
 }
 
@@ -66,7 +49,7 @@ static void a_misaligned_extent_belongs_to_the_other_rule(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, ODD_KERNEL, 3000000);
+	bench_run_beside_aligned(&bench, &gemm, ODD_KERNEL, 3000000);
 	assert_int_equal(bench_status(&bench, "GT206"), JUDGED_SILENT);
 	assert_int_equal(bench_count(&bench, "GT201"), 1);
 	bench_fini(&bench);
@@ -80,8 +63,9 @@ static void a_kernel_named_for_full_alignment_overrules_the_pointer(void **state
 	(void)state;
 	gemm.b += 6;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, "cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8",
-		 3000000);
+	bench_run_beside_aligned(&bench, &gemm,
+				 "cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8",
+				 3000000);
 	assert_int_equal(bench_status(&bench, "GT206"), JUDGED_SILENT);
 	bench_fini(&bench);
 }

@@ -4,24 +4,6 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, const char *kernel, int64_t gpu_ns)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		machine_kernel(&bench->machine, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "fill_buffer", 2000000);
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
-static void set_capability(struct bench *bench, uint16_t major, uint16_t minor)
-{
-	script_device(bench->script, 0)->cc_major = major;
-	script_device(bench->script, 0)->cc_minor = minor;
-}
-
 static void dgemm_on_a_consumer_gpu_is_raised(void **state)
 {
 	struct bench bench;
@@ -29,8 +11,8 @@ static void dgemm_on_a_consumer_gpu_is_raised(void **state)
 
 	(void)state;
 	bench_init_gpu(&bench, "NVIDIA GeForce RTX 4090");
-	set_capability(&bench, 8, 9);
-	run_loop(&bench, "ampere_dgemm_64x64_nn", 3000000);
+	bench_set_capability(&bench, 8, 9);
+	bench_run_kernel(&bench, "ampere_dgemm_64x64_nn", 3000000);
 	finding = bench_only(&bench, "GT203");
 	assert_string_equal(bench_text(finding, "compute_capability"), "8.9");
 	assert_float_equal(finding->cost_ms, 3, 0.01);
@@ -54,7 +36,7 @@ static void elementwise_kernels_of_doubles_count(void **state)
 		struct bench bench;
 
 		bench_init_gpu(&bench, "NVIDIA GeForce RTX 4090");
-		run_loop(&bench, kernels[i], 3000000);
+		bench_run_kernel(&bench, kernels[i], 3000000);
 		assert_int_equal(bench_count(&bench, "GT203"), 1);
 		bench_fini(&bench);
 	}
@@ -76,7 +58,7 @@ static void a_double_scalar_makes_no_double_kernel(void **state)
 		struct bench bench;
 
 		bench_init_gpu(&bench, "NVIDIA GeForce RTX 4090");
-		run_loop(&bench, kernels[i], 3000000);
+		bench_run_kernel(&bench, kernels[i], 3000000);
 		assert_int_equal(bench_status(&bench, "GT203"), JUDGED_SILENT);
 		bench_fini(&bench);
 	}
@@ -88,7 +70,7 @@ static void an_a100_has_double_precision_units_and_is_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, "ampere_dgemm_64x64_nn", 3000000);
+	bench_run_kernel(&bench, "ampere_dgemm_64x64_nn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT203"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -99,7 +81,7 @@ static void a_small_share_is_silent(void **state)
 
 	(void)state;
 	bench_init_gpu(&bench, "NVIDIA GeForce RTX 4090");
-	run_loop(&bench, "ampere_dgemm_64x64_nn", 20000);
+	bench_run_kernel(&bench, "ampere_dgemm_64x64_nn", 20000);
 	assert_int_equal(bench_status(&bench, "GT203"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -110,7 +92,7 @@ static void an_unknown_capability_is_not_judged(void **state)
 
 	(void)state;
 	bench_init_gpu(&bench, "Some Future GPU");
-	run_loop(&bench, "ampere_dgemm_64x64_nn", 3000000);
+	bench_run_kernel(&bench, "ampere_dgemm_64x64_nn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT203"), NOT_JUDGED);
 	bench_fini(&bench);
 }

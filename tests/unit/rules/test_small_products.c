@@ -4,19 +4,6 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, struct record_gemm gemm, const char *kernel,
-		     int64_t gpu_ns, int products)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		for (int i = 0; i < products; i++)
-			machine_gemm(&bench->machine, &gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
 #define KERNEL "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_tn"
 
 static void sixteen_tiles_on_108_sms_are_raised(void **state)
@@ -26,7 +13,7 @@ static void sixteen_tiles_on_108_sms_are_raised(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(512, 256, 512), KERNEL, 10000, 40);
+	bench_run_products(&bench, script_gemm_f16(512, 256, 512), KERNEL, 10000, 40);
 	finding = bench_only(&bench, "GT205");
 	assert_float_equal(bench_number(finding, "tiles"), 16, 0);
 	assert_float_equal(bench_number(finding, "sms"), 108, 0);
@@ -41,10 +28,10 @@ static void one_batched_call_gains_what_the_range_says(void **state)
 
 	(void)state;
 	bench_init(&many);
-	run_loop(&many, script_gemm_f16(512, 256, 512), KERNEL, 10000, 40);
+	bench_run_products(&many, script_gemm_f16(512, 256, 512), KERNEL, 10000, 40);
 	batched.batch = 40;
 	bench_init(&one);
-	run_loop(&one, batched, KERNEL, 80000, 1); /* 640 tiles: 6 waves instead of 40 */
+	bench_run_products(&one, batched, KERNEL, 80000, 1); /* 640 tiles: 6 waves instead of 40 */
 	bench_assert_range_holds(bench_only(&many, "GT205"),
 				 bench_step_ms(&many) - bench_step_ms(&one));
 	assert_int_equal(bench_status(&one, "GT205"), JUDGED_SILENT);
@@ -58,8 +45,9 @@ static void split_k_fills_the_gpu_by_other_means(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(512, 256, 8192),
-		 "cutlass_80_tensorop_f16_s16816gemm_f16_128x64_32x4_tn_align8_splitK", 20000, 40);
+	bench_run_products(&bench, script_gemm_f16(512, 256, 8192),
+			   "cutlass_80_tensorop_f16_s16816gemm_f16_128x64_32x4_tn_align8_splitK",
+			   20000, 40);
 	assert_int_equal(bench_status(&bench, "GT205"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -71,7 +59,7 @@ static void products_at_the_memory_roof_are_silent(void **state)
 	(void)state;
 	bench_init(&bench);
 	/* 8 rows: 134 MB of weights in 90 us are 1490 of 2039 GB/s. */
-	run_loop(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
+	bench_run_products(&bench, script_gemm_f16(4096, 8, 16384), KERNEL, 90000, 20);
 	assert_int_equal(bench_status(&bench, "GT205"), JUDGED_SILENT);
 	assert_int_equal(bench_count(&bench, "GT210"), 1);
 	bench_fini(&bench);
@@ -83,7 +71,7 @@ static void a_name_without_a_tile_is_not_judged(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(512, 256, 512), "my_gemm_kernel", 10000, 40);
+	bench_run_products(&bench, script_gemm_f16(512, 256, 512), "my_gemm_kernel", 10000, 40);
 	assert_int_equal(bench_status(&bench, "GT205"), NOT_JUDGED);
 	bench_fini(&bench);
 }

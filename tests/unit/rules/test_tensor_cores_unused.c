@@ -6,24 +6,6 @@
 
 #include <string.h>
 
-static void run_loop(struct bench *bench, const char *kernel, int64_t gpu_ns)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		machine_kernel(&bench->machine, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "fill_buffer", 2000000);
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
-static void set_capability(struct bench *bench, uint16_t major, uint16_t minor)
-{
-	script_device(bench->script, 0)->cc_major = major;
-	script_device(bench->script, 0)->cc_minor = minor;
-}
-
 static void sgemm_on_an_a100_is_raised_with_tf32_and_its_caveat(void **state)
 {
 	struct bench bench;
@@ -31,8 +13,8 @@ static void sgemm_on_an_a100_is_raised_with_tf32_and_its_caveat(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	set_capability(&bench, 8, 0);
-	run_loop(&bench, "ampere_sgemm_128x64_tn", 3000000);
+	bench_set_capability(&bench, 8, 0);
+	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	finding = bench_only(&bench, "GT202");
 	assert_string_equal(bench_text(finding, "kernel"), "ampere_sgemm_128x64_tn");
 	assert_non_null(strstr(finding->fix, "TF32"));
@@ -48,9 +30,10 @@ static void tf32_gains_what_the_range_says(void **state)
 
 	(void)state;
 	bench_init(&before);
-	run_loop(&before, "ampere_sgemm_128x64_tn", 3000000);
+	bench_run_kernel(&before, "ampere_sgemm_128x64_tn", 3000000);
 	bench_init(&after);
-	run_loop(&after, "cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4", 3000000 / 5);
+	bench_run_kernel(&after, "cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align4",
+			 3000000 / 5);
 	bench_assert_range_holds(bench_only(&before, "GT202"),
 				 bench_step_ms(&before) - bench_step_ms(&after));
 	assert_int_equal(bench_status(&after, "GT202"), JUDGED_SILENT);
@@ -65,7 +48,7 @@ static void half_precision_may_also_halve_the_bytes(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, "ampere_sgemm_128x64_tn", 3000000);
+	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	finding = bench_only(&bench, "GT202");
 	assert_float_equal(bench_number(finding, "half_bytes_ms_per_step"), 1, 0.01);
 	assert_true(finding->gain_high_ms > 3 * 0.9 + 1);
@@ -78,14 +61,15 @@ static void a_volta_is_told_of_fp16(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	set_capability(&bench, 7, 0);
-	run_loop(&bench, "volta_scudnn_128x64_relu_interior_nn_v1", 3000000);
+	bench_set_capability(&bench, 7, 0);
+	bench_run_kernel(&bench, "volta_scudnn_128x64_relu_interior_nn_v1", 3000000);
 	assert_non_null(strstr(bench_only(&bench, "GT202")->fix, "fp16"));
 	bench_fini(&bench);
 	bench_init(&bench);
-	set_capability(&bench, 7, 0);
-	run_loop(&bench, "void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int)",
-		 3000000);
+	bench_set_capability(&bench, 7, 0);
+	bench_run_kernel(&bench,
+			 "void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(int)",
+			 3000000);
 	assert_int_equal(bench_count(&bench, "GT202"), 1);
 	bench_fini(&bench);
 }
@@ -96,8 +80,8 @@ static void gpus_without_tensor_cores_are_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	set_capability(&bench, 6, 1);
-	run_loop(&bench, "maxwell_sgemm_128x64_tn", 3000000);
+	bench_set_capability(&bench, 6, 1);
+	bench_run_kernel(&bench, "maxwell_sgemm_128x64_tn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT202"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -116,8 +100,8 @@ static void vectors_and_depthwise_convolutions_are_silent(void **state)
 		struct bench bench;
 
 		bench_init(&bench);
-		set_capability(&bench, 8, 0);
-		run_loop(&bench, kernels[i], 3000000);
+		bench_set_capability(&bench, 8, 0);
+		bench_run_kernel(&bench, kernels[i], 3000000);
 		assert_int_equal(bench_status(&bench, "GT202"), JUDGED_SILENT);
 		bench_fini(&bench);
 	}
@@ -147,12 +131,12 @@ static void an_unknown_capability_and_a_vgpu_are_not_judged(void **state)
 
 	(void)state;
 	bench_init_gpu(&bench, "Some Future GPU");
-	run_loop(&bench, "ampere_sgemm_128x64_tn", 3000000);
+	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT202"), NOT_JUDGED);
 	bench_fini(&bench);
 	bench_init_gpu(&bench, "GRID A100-4-20C");
-	set_capability(&bench, 8, 0);
-	run_loop(&bench, "ampere_sgemm_128x64_tn", 3000000);
+	bench_set_capability(&bench, 8, 0);
+	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT202"), NOT_JUDGED);
 	bench_fini(&bench);
 }

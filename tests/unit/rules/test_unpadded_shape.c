@@ -7,29 +7,12 @@
 
 #include <string.h>
 
-#define ALIGNED_KERNEL "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
-#define ODD_KERNEL     "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
-
-/* A loop whose products are the given one and a large aligned one. */
-static void run_loop(struct bench *bench, const struct record_gemm *gemm, const char *kernel,
-		     int64_t gpu_ns)
-{
-	struct record_gemm aligned = script_gemm_f16(4096, 4096, 4096);
-
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		machine_gemm(&bench->machine, gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_gemm(&bench->machine, &aligned, ALIGNED_KERNEL, 550000);
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
+#define ODD_KERNEL "cutlass_75_tensorop_f16_s1688gemm_f16_256x128_tn_align1"
 
 static const struct finding *run_and_find(struct bench *bench, struct record_gemm gemm)
 {
 	bench_init(bench);
-	run_loop(bench, &gemm, ODD_KERNEL, 3000000);
+	bench_run_beside_aligned(bench, &gemm, ODD_KERNEL, 3000000);
 	return bench_only(bench, "GT201");
 }
 
@@ -110,11 +93,11 @@ static void a_batch_of_31_is_contiguous_nowhere_and_silent(void **state)
 	weight_gradient.lda = 1024;
 	weight_gradient.ldb = 4096;
 	bench_init(&bench);
-	run_loop(&bench, &forward, ALIGNED_KERNEL, 900000);
+	bench_run_beside_aligned(&bench, &forward, BENCH_ALIGNED_KERNEL, 900000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 	bench_init(&bench);
-	run_loop(&bench, &weight_gradient, ALIGNED_KERNEL, 900000);
+	bench_run_beside_aligned(&bench, &weight_gradient, BENCH_ALIGNED_KERNEL, 900000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -126,7 +109,7 @@ static void a_small_share_is_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, ODD_KERNEL, 5000);
+	bench_run_beside_aligned(&bench, &gemm, ODD_KERNEL, 5000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -138,12 +121,14 @@ static void the_kernels_name_overrules_the_shape(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, "cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8",
-		 3000000);
+	bench_run_beside_aligned(&bench, &gemm,
+				 "cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8",
+				 3000000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 	bench_init(&bench);
-	run_loop(&bench, &gemm, "cutlass_80_simt_sgemm_128x64_8x5_nn_align1", 3000000);
+	bench_run_beside_aligned(&bench, &gemm, "cutlass_80_simt_sgemm_128x64_8x5_nn_align1",
+				 3000000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -156,13 +141,14 @@ static void fp32_without_tensor_cores_is_silent(void **state)
 	(void)state;
 	gemm.type_a = gemm.type_b = gemm.type_c = ELEMENT_F32;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, "ampere_sgemm_128x128_tn", 3000000);
+	bench_run_beside_aligned(&bench, &gemm, "ampere_sgemm_128x128_tn", 3000000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 	/* The same with TF32 allowed does use them. */
 	gemm.math_flags = 1;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, "cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align1", 3000000);
+	bench_run_beside_aligned(&bench, &gemm,
+				 "cutlass_80_tensorop_s1688gemm_128x128_16x5_tn_align1", 3000000);
 	assert_float_equal(bench_number(bench_only(&bench, "GT201"), "padded_extent"), 1024, 0);
 	bench_fini(&bench);
 }
@@ -178,7 +164,7 @@ static void an_aligned_twin_in_the_run_gives_the_gain(void **state)
 	bench_init(&bench);
 	for (int step = 0; step < 20; step++) {
 		machine_gemm(&bench.machine, &odd, ODD_KERNEL, 3000000);
-		machine_gemm(&bench.machine, &padded, ALIGNED_KERNEL, 1200000);
+		machine_gemm(&bench.machine, &padded, BENCH_ALIGNED_KERNEL, 1200000);
 		machine_kernel(&bench.machine, "adam_step", 100000);
 	}
 	bench_run(&bench);
@@ -197,9 +183,9 @@ static void padding_gains_what_the_range_says(void **state)
 	(void)state;
 	/* 79 GFLOP: 0.30 ms at 85 % of the peak; 0.4 against 0.6 is the measured kind of gain. */
 	bench_init(&before);
-	run_loop(&before, &odd, ODD_KERNEL, 600000);
+	bench_run_beside_aligned(&before, &odd, ODD_KERNEL, 600000);
 	bench_init(&after);
-	run_loop(&after, &padded, ALIGNED_KERNEL, 400000);
+	bench_run_beside_aligned(&after, &padded, BENCH_ALIGNED_KERNEL, 400000);
 	bench_assert_range_holds(bench_only(&before, "GT201"),
 				 bench_step_ms(&before) - bench_step_ms(&after));
 	assert_int_equal(bench_status(&after, "GT201"), JUDGED_SILENT);
@@ -238,7 +224,7 @@ static void the_kernels_name_speaks_where_the_shape_does_not(void **state)
 	gemm.op_a = gemm.op_b = 0;
 	gemm.lda = gemm.ldb = gemm.ldc = 0;
 	bench_init(&bench);
-	run_loop(&bench, &gemm, ODD_KERNEL, 3000000);
+	bench_run_beside_aligned(&bench, &gemm, ODD_KERNEL, 3000000);
 	finding = bench_only(&bench, "GT201");
 	assert_float_equal(bench_number(finding, "aligned_bytes"), 2, 0);
 	assert_float_equal(finding->cost_ms, 3, 0.01);
@@ -270,8 +256,9 @@ static void fp8_needs_multiples_of_sixteen(void **state)
 	(void)state;
 	gemm.type_a = gemm.type_b = ELEMENT_F8E4M3;
 	bench_init_gpu(&bench, "NVIDIA H100 80GB HBM3");
-	run_loop(&bench, &gemm, "sm89_xmma_gemm_e4m3e4m3_bf16f32_f32_tn_n_tilesize128x64x128",
-		 900000);
+	bench_run_beside_aligned(&bench, &gemm,
+				 "sm89_xmma_gemm_e4m3e4m3_bf16f32_f32_tn_n_tilesize128x64x128",
+				 900000);
 	finding = bench_only(&bench, "GT201");
 	assert_string_equal(bench_text(finding, "type"), "fp8-e4m3");
 	assert_float_equal(bench_number(finding, "extent"), 1048, 0);
@@ -280,7 +267,7 @@ static void fp8_needs_multiples_of_sixteen(void **state)
 	/* The same extent is aligned in fp16. */
 	gemm = script_gemm_f16(4096, 1024, 1048);
 	bench_init(&bench);
-	run_loop(&bench, &gemm, ALIGNED_KERNEL, 900000);
+	bench_run_beside_aligned(&bench, &gemm, BENCH_ALIGNED_KERNEL, 900000);
 	assert_int_equal(bench_status(&bench, "GT201"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -328,7 +315,7 @@ static void a_vocabulary_with_a_small_share_promises_little(void **state)
 	for (int step = 0; step < 20; step++) {
 		machine_gemm(&bench.machine, &odd, ODD_KERNEL, 600000);
 		for (int i = 0; i < 10; i++)
-			machine_gemm(&bench.machine, &aligned, ALIGNED_KERNEL, 550000);
+			machine_gemm(&bench.machine, &aligned, BENCH_ALIGNED_KERNEL, 550000);
 		machine_kernel(&bench.machine, "adam_step", 100000);
 	}
 	bench_run(&bench);
@@ -356,7 +343,7 @@ static void many_small_extents_are_told_together(void **state)
 			machine_gemm(&bench.machine, &odd, ODD_KERNEL, 30000);
 		}
 		for (int i = 0; i < 10; i++)
-			machine_gemm(&bench.machine, &aligned, ALIGNED_KERNEL, 550000);
+			machine_gemm(&bench.machine, &aligned, BENCH_ALIGNED_KERNEL, 550000);
 		machine_kernel(&bench.machine, "adam_step", 100000);
 	}
 	bench_run(&bench);

@@ -4,19 +4,6 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, struct record_gemm gemm, const char *kernel,
-		     int64_t gpu_ns, int products)
-{
-	for (int step = 0; step < 20; step++) {
-		bench->machine.site = 5;
-		for (int i = 0; i < products; i++)
-			machine_gemm(&bench->machine, &gemm, kernel, gpu_ns);
-		bench->machine.site = 6;
-		machine_kernel(&bench->machine, "adam_step", 100000);
-	}
-	bench_run(bench);
-}
-
 #define KERNEL "ampere_fp16_s16816gemm_fp16_256x128_ldg8_f2f_stages_32x3_tn"
 
 /* 7 x 16 = 112 tiles of 256x128 and 14 x 8 the other way; 108 SMs. */
@@ -32,7 +19,7 @@ static void a_wave_of_four_tiles_is_raised(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, tail_of_four(), KERNEL, 300000, 4);
+	bench_run_products(&bench, tail_of_four(), KERNEL, 300000, 4);
 	finding = bench_only(&bench, "GT204");
 	assert_float_equal(bench_number(finding, "tiles"), 112, 0);
 	assert_float_equal(bench_number(finding, "waves"), 2, 0);
@@ -47,9 +34,10 @@ static void one_wave_less_gains_what_the_range_says(void **state)
 
 	(void)state;
 	bench_init(&two);
-	run_loop(&two, tail_of_four(), KERNEL, 300000, 4);
+	bench_run_products(&two, tail_of_four(), KERNEL, 300000, 4);
 	bench_init(&one);
-	run_loop(&one, script_gemm_f16(1728, 2048, 4096), KERNEL, 160000, 4); /* 7 x 16, 13.5 x 8 */
+	bench_run_products(&one, script_gemm_f16(1728, 2048, 4096), KERNEL, 160000,
+			   4); /* 7 x 16, 13.5 x 8 */
 	bench_assert_range_holds(bench_only(&two, "GT204"),
 				 bench_step_ms(&two) - bench_step_ms(&one));
 	bench_fini(&two);
@@ -62,7 +50,8 @@ static void a_full_last_wave_is_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, script_gemm_f16(3072, 2304, 4096), KERNEL, 400000, 4); /* 12 x 18 = 216 */
+	bench_run_products(&bench, script_gemm_f16(3072, 2304, 4096), KERNEL, 400000,
+			   4); /* 12 x 18 = 216 */
 	assert_int_equal(bench_status(&bench, "GT204"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -73,7 +62,8 @@ static void products_at_the_peak_have_nothing_to_gain(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, tail_of_four(), KERNEL, 108000, 4); /* 30 GFLOP: 280 of 312 TFLOP/s */
+	bench_run_products(&bench, tail_of_four(), KERNEL, 108000,
+			   4); /* 30 GFLOP: 280 of 312 TFLOP/s */
 	assert_int_equal(bench_status(&bench, "GT204"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -91,7 +81,7 @@ static void kernels_without_waves_are_silent(void **state)
 		struct bench bench;
 
 		bench_init(&bench);
-		run_loop(&bench, tail_of_four(), kernels[i], 300000, 4);
+		bench_run_products(&bench, tail_of_four(), kernels[i], 300000, 4);
 		assert_int_equal(bench_status(&bench, "GT204"), JUDGED_SILENT);
 		bench_fini(&bench);
 	}
@@ -105,7 +95,7 @@ static void an_instance_is_judged_by_its_own_sms(void **state)
 	bench_init_gpu(&bench, "NVIDIA A100-SXM4-80GB MIG 3g.40gb");
 	script_device(bench.script, 0)->sm_count = 42;
 	/* 112 tiles on 42 SMs: 3 waves, the last 67 % full. */
-	run_loop(&bench, tail_of_four(), KERNEL, 700000, 4);
+	bench_run_products(&bench, tail_of_four(), KERNEL, 700000, 4);
 	assert_int_equal(bench_status(&bench, "GT204"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -125,7 +115,7 @@ static void without_shapes_or_sms_it_is_not_judged(void **state)
 	bench_fini(&bench);
 	bench_init_gpu(&bench, "Some Future GPU");
 	script_device(bench.script, 0)->sm_count = 0;
-	run_loop(&bench, tail_of_four(), KERNEL, 300000, 4);
+	bench_run_products(&bench, tail_of_four(), KERNEL, 300000, 4);
 	assert_int_equal(bench_status(&bench, "GT204"), NOT_JUDGED);
 	bench_fini(&bench);
 }
