@@ -52,6 +52,7 @@ void print_what_was_reported()
 {
 	printf("%llu reports, checksum %llx\n", static_cast<unsigned long long>(reports),
 	       static_cast<unsigned long long>(checksum));
+	fflush(stdout);
 }
 
 } // namespace c10

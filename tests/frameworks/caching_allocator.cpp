@@ -118,6 +118,14 @@ void caching_free(Release release, void *block)
 	report(release, block, -static_cast<int64_t>(what.bytes), what.device);
 }
 
+void report_many(int count)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	for (int i = 0; i < count; i++)
+		report(Release::with_unsigned, nullptr, 512, 0);
+}
+
 void report_from_cpu(size_t bytes)
 {
 	c10::reportMemoryUsageToProfiler(nullptr, static_cast<int64_t>(bytes), bytes, size_t(0),

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A "training job" on the stand-ins of libc10 and libc10_cuda.
- * usage: fake_torch 1.9|1.13|2 steps | oom | retry | storm        fake_torch 2 cpu (no CUDA at all)
+ * usage: fake_torch 1.9|1.13|2 steps | oom | retry | flood        fake_torch 2 cpu (no CUDA at all)
  */
 #include "caching_allocator.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 #define MIB (size_t(1) << 20)
 
@@ -50,18 +48,10 @@ static void retry(size_t card_bytes)
 	printf("%s\n", other ? "retried" : "failed");
 }
 
-static void storm()
+static void flood()
 {
-	std::vector<std::thread> threads;
-
-	for (int i = 0; i < 4; i++) {
-		threads.emplace_back([] {
-			for (int n = 0; n < 20000; n++)
-				caching_free(release, caching_malloc(release, 0, MIB));
-		});
-	}
-	for (auto &thread : threads)
-		thread.join();
+	caching_free(release, caching_malloc(release, 0, MIB));
+	report_many(20000);
 }
 
 int main(int argc, char **argv)
@@ -77,8 +67,8 @@ int main(int argc, char **argv)
 		out_of_memory();
 	else if (!strcmp(argv[2], "retry"))
 		retry(static_cast<size_t>(atoll(argv[3])));
-	else if (!strcmp(argv[2], "storm"))
-		storm();
+	else if (!strcmp(argv[2], "flood"))
+		flood();
 	else
 		report_from_cpu(1000);
 	c10::print_what_was_reported();
