@@ -180,8 +180,8 @@ static void products_that_tensor_cores_could_do_are_told_from_others(void **stat
 	static const char *const could[] = {
 		"volta_sgemm_128x64_tn",
 		"cudnn_ampere_scudnn_128x64_relu_interior_nn_v1",
-		"sm86_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_"
-		"kernel",
+		("sm86_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_"
+		 "kernel"),
 		"void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)",
 		"_ZN5cudnn6detail12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKfiS3_iPfi",
 	};
