@@ -15,16 +15,24 @@
 
 struct interval {
 	int64_t begin_ns, end_ns;
+	int64_t covered_ns; /* its track's copying time before it begins */
+	int64_t reach_ns;   /* latest end of it and of those before it in its track */
 	uint64_t size_bytes;
 	size_t device;
 	uint32_t call;
 	uint8_t direction;
 };
 
+/* The copies of one GPU in one direction, by begin. */
+struct track {
+	size_t first, count;
+};
+
 struct intervals {
-	struct interval *items;
+	struct interval *items; /* track by track */
 	size_t count, capacity;
-	int64_t longest_ns;
+	struct track *tracks;
+	size_t track_count, track_capacity;
 };
 
 struct rates {
@@ -38,7 +46,67 @@ static int compare_intervals(const void *left, const void *right)
 {
 	const struct interval *a = left, *b = right;
 
+	if (a->direction != b->direction)
+		return a->direction < b->direction ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
 	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_same_track(const struct interval *a, const struct interval *b)
+{
+	return a->direction == b->direction && a->device == b->device;
+}
+
+static void build_tracks(struct intervals *intervals)
+{
+	for (size_t i = 0; i < intervals->count; i++) {
+		struct interval *self = &intervals->items[i];
+
+		self->covered_ns = 0;
+		self->reach_ns = self->end_ns;
+		if (i && is_same_track(self, self - 1)) {
+			const struct interval *last = self - 1;
+
+			self->covered_ns = last->covered_ns +
+					   earlier(self->begin_ns, last->reach_ns) - last->begin_ns;
+			if (last->reach_ns > self->reach_ns)
+				self->reach_ns = last->reach_ns;
+			intervals->tracks[intervals->track_count - 1].count++;
+			continue;
+		}
+		if (intervals->track_count == intervals->track_capacity)
+			intervals->tracks =
+				array_grow(intervals->tracks, &intervals->track_capacity,
+					   sizeof(*intervals->tracks));
+		intervals->tracks[intervals->track_count++] = (struct track){i, 1};
+	}
+}
+
+/* How long the track had copied by then; copies of one GPU at the same time count once. */
+static int64_t copied_until(const struct intervals *intervals, const struct track *track,
+			    int64_t time_ns)
+{
+	size_t low = track->first, high = track->first + track->count;
+	const struct interval *last;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (intervals->items[middle].begin_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == track->first)
+		return 0;
+	last = &intervals->items[low - 1];
+	return last->covered_ns + earlier(time_ns, last->reach_ns) - last->begin_ns;
 }
 
 /* Large copies of pinned memory: what pageable copies reach is not the link's doing. */
@@ -62,39 +130,35 @@ static void collect(const struct model *model, struct intervals *intervals)
 		if (intervals->count == intervals->capacity)
 			intervals->items = array_grow(intervals->items, &intervals->capacity,
 						      sizeof(*intervals->items));
-		intervals->items[intervals->count++] =
-			(struct interval){op->begin_ns, op->end_ns, transfer->size_bytes,
-					  op->device,	op->call,   transfer->direction};
-		if (op->end_ns - op->begin_ns > intervals->longest_ns)
-			intervals->longest_ns = op->end_ns - op->begin_ns;
+		intervals->items[intervals->count++] = (struct interval){
+			.begin_ns = op->begin_ns,
+			.end_ns = op->end_ns,
+			.size_bytes = transfer->size_bytes,
+			.device = op->device,
+			.call = op->call,
+			.direction = transfer->direction,
+		};
 	}
 	if (intervals->count)
 		qsort(intervals->items, intervals->count, sizeof(*intervals->items),
 		      compare_intervals);
+	build_tracks(intervals);
 }
 
 /* Mean number of GPUs, itself included, that copy in this direction during the copy. */
-static double copying_gpus(const struct intervals *intervals, size_t index)
+static double copying_gpus(const struct intervals *intervals, const struct interval *self)
 {
-	const struct interval *self = &intervals->items[index];
 	int64_t overlap_ns = 0, length_ns = self->end_ns - self->begin_ns;
-	size_t first = index;
 
 	if (length_ns <= 0)
 		return 1;
-	while (first &&
-	       intervals->items[first - 1].begin_ns > self->begin_ns - intervals->longest_ns)
-		first--;
-	for (size_t i = first; i < intervals->count && intervals->items[i].begin_ns < self->end_ns;
-	     i++) {
-		const struct interval *other = &intervals->items[i];
-		int64_t begin_ns =
-			other->begin_ns > self->begin_ns ? other->begin_ns : self->begin_ns;
-		int64_t end_ns = other->end_ns < self->end_ns ? other->end_ns : self->end_ns;
+	for (size_t t = 0; t < intervals->track_count; t++) {
+		const struct track *track = &intervals->tracks[t];
+		const struct interval *first = &intervals->items[track->first];
 
-		if (other->device != self->device && other->direction == self->direction &&
-		    end_ns > begin_ns)
-			overlap_ns += end_ns - begin_ns;
+		if (first->direction == self->direction && first->device != self->device)
+			overlap_ns += copied_until(intervals, track, self->end_ns) -
+				      copied_until(intervals, track, self->begin_ns);
 	}
 	return 1 + (double)overlap_ns / (double)length_ns;
 }
@@ -111,7 +175,7 @@ static struct rates measure(const struct rule_context *context, const struct int
 
 		if (self->device != context->device || self->direction != direction)
 			continue;
-		gpus = copying_gpus(intervals, i);
+		gpus = copying_gpus(intervals, self);
 		if (gpus <= SOLO_LIMIT) {
 			rates.solo++;
 			rates.solo_bytes += self->size_bytes;
@@ -185,6 +249,7 @@ static void run(struct rule_context *context)
 	is_raised = judge_direction(context, &intervals, COPY_H2D, &has_shared, &has_both);
 	is_raised |= judge_direction(context, &intervals, COPY_D2H, &has_shared, &has_both);
 	free(intervals.items);
+	free(intervals.tracks);
 	if (is_raised)
 		return;
 	if (has_shared && !has_both)

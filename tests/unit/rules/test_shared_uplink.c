@@ -7,7 +7,8 @@
 #define BYTES (64u << 20)
 
 /* Both GPUs copy at `shared_gbs` in every step; GPU 0 copies alone once at `solo_gbs`, 0: never. */
-static void run_loop(struct bench *bench, double shared_gbs, double solo_gbs, bool is_together)
+static void run_loop(struct bench *bench, double shared_gbs, double solo_gbs, bool is_together,
+		     int others)
 {
 	int64_t copy_ns = (int64_t)(BYTES / shared_gbs), now = 100000000;
 
@@ -27,9 +28,11 @@ static void run_loop(struct bench *bench, double shared_gbs, double solo_gbs, bo
 				MEMORY_DEVICE);
 		script_add_gpu_copy(bench->script, 0, COPY_H2D, BYTES, MEMORY_PINNED, MEMORY_DEVICE,
 				    call.correlation, now + 7000, now + 7000 + copy_ns);
-		script_add_gpu_copy(bench->script, 1, COPY_H2D, BYTES, MEMORY_PINNED, MEMORY_DEVICE,
-				    0, now + 7000 + (is_together ? 0 : copy_ns),
-				    now + 7000 + (is_together ? 1 : 2) * copy_ns);
+		for (int i = 0; i < others; i++)
+			script_add_gpu_copy(bench->script, 1, COPY_H2D, BYTES, MEMORY_PINNED,
+					    MEMORY_DEVICE, 0,
+					    now + 7000 + (is_together ? 0 : copy_ns),
+					    now + 7000 + (is_together ? 1 : 2) * copy_ns);
 		call = (struct script_call){.begin_ns = now + 6000,
 					    .end_ns = now + 11000,
 					    .thread = 1,
@@ -51,11 +54,22 @@ static void half_the_rate_for_two_at_once_is_raised(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 12.5, 25, true);
+	run_loop(&bench, 12.5, 25, true, 1);
 	finding = bench_only(&bench, "GT111");
 	assert_float_equal(bench_number(finding, "solo_gbs"), 25, 0.1);
 	assert_float_equal(bench_number(finding, "shared_gbs"), 12.5, 0.1);
 	assert_float_equal(bench_number(finding, "gpus_at_once"), 2, 0.05);
+	bench_fini(&bench);
+}
+
+static void copies_of_one_gpu_at_once_count_once(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	run_loop(&bench, 12.5, 25, true, 3);
+	assert_float_equal(bench_number(bench_only(&bench, "GT111"), "gpus_at_once"), 2, 0.05);
 	bench_fini(&bench);
 }
 
@@ -65,7 +79,7 @@ static void two_at_full_rate_are_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 24, 25, true);
+	run_loop(&bench, 24, 25, true, 1);
 	assert_int_equal(bench_status(&bench, "GT111"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -76,7 +90,7 @@ static void copies_one_after_the_other_are_silent(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 12.5, 25, false);
+	run_loop(&bench, 12.5, 25, false, 1);
 	assert_int_equal(bench_status(&bench, "GT111"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
@@ -87,7 +101,7 @@ static void without_a_copy_alone_it_is_not_judged(void **state)
 
 	(void)state;
 	bench_init(&bench);
-	run_loop(&bench, 12.5, 0, true);
+	run_loop(&bench, 12.5, 0, true, 1);
 	assert_int_equal(bench_status(&bench, "GT111"), NOT_JUDGED);
 	bench_fini(&bench);
 }
@@ -96,6 +110,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_the_rate_for_two_at_once_is_raised),
+		cmocka_unit_test(copies_of_one_gpu_at_once_count_once),
 		cmocka_unit_test(two_at_full_rate_are_silent),
 		cmocka_unit_test(copies_one_after_the_other_are_silent),
 		cmocka_unit_test(without_a_copy_alone_it_is_not_judged),
