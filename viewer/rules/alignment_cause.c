@@ -121,7 +121,7 @@ static uint64_t refused_like(const struct rule_context *context, const struct ge
 	const struct model *model = context->model;
 	uint64_t refused = 0;
 
-	for (uint32_t i = 0; i < model->gemm_count; i++) {
+	for (uint32_t i = 0; context->work.refused && i < model->gemm_count; i++) {
 		const struct gemm_shape *other = &model->gemms[i];
 
 		if (context->work.shapes[i].refused && other->m == shape->m &&

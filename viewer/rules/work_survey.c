@@ -92,8 +92,10 @@ void work_survey_build(const struct model *model, size_t device, struct work_sur
 	survey->kernels = xcalloc(model->kernel_count + 1, sizeof(*survey->kernels));
 	work_visit_steady(model, device, add_kernel, &pass);
 	for (size_t i = 0; i < model->call_count; i++) {
-		if (model->calls[i].kind == RECORD_KIND_gemm && model->calls[i].status)
-			survey->shapes[model->calls[i].detail].refused++;
+		if (model->calls[i].kind != RECORD_KIND_gemm || !model->calls[i].status)
+			continue;
+		survey->shapes[model->calls[i].detail].refused++;
+		survey->refused++;
 	}
 }
 

@@ -34,6 +34,7 @@ struct work_survey {
 	struct kernel_use *kernels; /* by index of model->kernels */
 	int64_t product_ns;	    /* matrix products, and convolutions without a shape */
 	int64_t shaped_ns;	    /* products with a shape */
+	uint64_t refused;	    /* products that the library returned with an error */
 };
 
 /* Kernels of one sort together. */
