@@ -80,6 +80,15 @@ setup_wheels="nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvvm==13.0
 # The tests also compare with cuBLAS's headers, which come with all of cuBLAS (423 MB).
 setup_test_wheels="nvidia-cublas>=13.0,<13.2 nvidia-nvtx==13.0.*"
 
+# The packages have no lib64 and no names to link with, where nvcc looks for both.
+setup_toolkit_links() {
+	local library
+	ln -sfn lib "$1/lib64"
+	for library in "$1"/lib/lib*.so.*; do
+		ln -sf "${library##*/}" "${library%%.so.*}.so"
+	done
+}
+
 # setup_toolkit [WHEELS]: more wheels for a machine that has no toolkit.
 setup_toolkit() {
 	local own=$repository/build-toolkit folder wheels=$setup_wheels${1:+ $1} wheel missing=no
@@ -105,6 +114,7 @@ setup_toolkit() {
 	# shellcheck disable=SC2086 # a list of words
 	if python3 -m pip install --quiet --no-deps --disable-pip-version-check --root-user-action=ignore --upgrade \
 		--target "$own" $wheels </dev/null >"$build/pip.log" 2>&1; then
+		setup_toolkit_links "$CUDA_HOME"
 		printf '%s\n' $wheels >"$own/fetched.txt"
 	else
 		say "that did not work ($(tail -n 1 "$build/pip.log")); going on without CUDA headers"
