@@ -5,8 +5,8 @@
 # parses, a page per rule, the child's exit code.
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 
-names=$("$gputrace" help | awk '$1 ~ /^(record|report|gate|info|dump|explain|import|help)$/ { print $1 }')
-for name in record report gate info dump explain import help; do
+names=$("$gputrace" help | awk '$1 ~ /^(record|report|gate|info|dump|explain|export|import|help)$/ { print $1 }')
+for name in record report gate info dump explain export import help; do
 	grep -qw "$name" <<<"$names" || fail "help does not list $name"
 	[ $name = help ] && continue
 	expect_exit 0 "$gputrace" "$name" --help
@@ -33,6 +33,22 @@ for command in "info --json" "report --json" "dump --json" "gate --json --max st
 	python3 -c 'import json; assert json.load(open("out.txt"))["schema"].startswith("gputrace.")' ||
 		fail "$command is no JSON with a schema"
 done
+expect_exit 0 "$gputrace" report --by site --json "$trace"
+python3 -c 'import json; d = json.load(open("out.txt")); assert d["schema"] == "gputrace.sites/1"
+assert any(s["lost_ms"] > 0 for s in d["runs"][0]["sites"])' || fail "report --by site finds no loss"
+for weight in gpu_time host_time lost_time; do
+	expect_exit 0 "$gputrace" export --to collapsed --weight $weight "$trace"
+	grep -Evq '^[^ ].* [1-9][0-9]*$' out.txt && fail "collapsed has a line that is no stack and weight"
+	expect_exit 0 "$gputrace" export --to speedscope --weight $weight -o stacks.json "$trace"
+	python3 -c 'import json; d = json.load(open("stacks.json")); frames = len(d["shared"]["frames"])
+for p in d["profiles"]:
+	assert len(p["samples"]) == len(p["weights"]) and sum(p["weights"]) == p["endValue"]
+	assert all(0 <= f < frames for s in p["samples"] for f in s)' || fail "speedscope: stacks.json"
+done
+expect_exit 0 "$gputrace" export --to chrome "$trace"
+python3 -c 'import json; assert json.load(open("out.txt"))["traceEvents"]' || fail "chrome is no JSON"
+expect_exit 2 "$gputrace" export --to nothing "$trace"
+expect_exit 1 "$gputrace" export --to collapsed -o no-such-folder/file "$trace"
 expect_exit 0 "$gputrace" report --html page.html "$trace"
 grep -q "</html>" page.html || fail "the page is not whole"
 grep -Eq 'src="?http|href="?http|@import' page.html && fail "the page loads something from elsewhere"

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "load_traces.h"
@@ -12,23 +13,31 @@
 #include "report_html.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "site_table.h"
 #include "xmalloc.h"
 
 static const char usage[] =
-	"usage: gputrace report [--json] [--html FILE] [--colour WHEN] TRACE|DIRECTORY...\n"
+	"usage: gputrace report [--by site] [--json] [--html FILE] [--colour WHEN] [--debuginfod]\n"
+	"                       TRACE|DIRECTORY...\n"
 	"\n"
 	"Says where the time of a step goes and what to change, for every process and GPU. A "
 	"directory\n"
 	"stands for all .gtrace files in it.\n"
 	"\n"
-	"  --json           print JSON (schema gputrace.report/1) instead of text\n"
+	"  --by site        a table of the lines that called, by the time lost to them\n"
+	"  --json           print JSON (schema gputrace.report/1 or gputrace.sites/1) instead of "
+	"text\n"
 	"  --html FILE      also write the report as one self-contained page\n"
 	"  --colour WHEN    auto (default), always or never\n"
+	"  --debuginfod     let debugging information be fetched as DEBUGINFOD_URLS says\n"
 	"\n"
 	"Exit status: 0, or 4 when a trace cannot be read.\n";
 
+/* In text; JSON has all of them. */
+#define SITES_SHOWN 40
+
 struct report_options {
-	bool is_json, has_colour;
+	bool is_by_site, is_json, has_colour;
 	const char *html_path;
 };
 
@@ -60,14 +69,44 @@ static int print_report(const struct loaded_traces *traces, const struct report_
 	return status;
 }
 
+static int print_sites(const struct loaded_traces *traces, bool is_json)
+{
+	struct json *json = is_json ? json_new("gputrace.sites/1", false) : NULL;
+
+	if (is_json)
+		json_array(json, "runs");
+	for (size_t i = 0; i < traces->count; i++) {
+		const struct model *model = traces->items[i].model;
+		struct symbols *symbols = symbols_new(model->source.trace);
+		struct site_table table;
+
+		site_table_build(model, symbols, &table);
+		if (is_json) {
+			site_table_add_json(&table, json);
+		} else {
+			if (i)
+				putchar('\n');
+			site_table_print(&table, stdout, SITES_SHOWN);
+		}
+		site_table_free(&table);
+		symbols_free(symbols);
+	}
+	if (is_json) {
+		json_end_array(json);
+		json_finish(json, stdout);
+	}
+	return EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
+		{"by", required_argument, NULL, 'b'},	  {"debuginfod", no_argument, NULL, 'd'},
 		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
 		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
 		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 	};
-	struct report_options options = {false, command_has_colour(), NULL};
+	struct report_options options = {false, false, command_has_colour(), NULL};
 	struct loaded_traces traces;
 	int option, status;
 
@@ -75,6 +114,15 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		switch (option) {
+		case 'b':
+			if (strcmp(optarg, "site") != 0)
+				return command_usage_error(argv[0], "--by is site, not \"%s\".",
+							   optarg);
+			options.is_by_site = true;
+			break;
+		case 'd':
+			symbols_allow_debuginfod(true);
+			break;
 		case 'j':
 			options.is_json = true;
 			break;
@@ -103,10 +151,13 @@ static int run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return command_usage_error(argv[0], "Name at least one trace.");
+	if (options.is_by_site && options.html_path)
+		return command_usage_error(argv[0], "The table by site has no page.");
 	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true, &traces);
 	if (status)
 		return status;
-	status = print_report(&traces, &options);
+	status = options.is_by_site ? print_sites(&traces, options.is_json)
+				    : print_report(&traces, &options);
 	load_traces_free(&traces);
 	return status;
 }

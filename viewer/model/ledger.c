@@ -74,6 +74,13 @@ static int lane_of(const struct model *model, const struct gpu_op *op)
 	}
 }
 
+enum ledger_part ledger_part_of_op(const struct model *model, const struct gpu_op *op)
+{
+	int lane = lane_of(model, op);
+
+	return lane >= LANE_COPY ? LEDGER_COPY : (enum ledger_part)lane;
+}
+
 static void add_share(struct ledger *to, enum ledger_part part, int64_t length_ns)
 {
 	to->part[part] += length_ns * LEDGER_UNITS_PER_NS;

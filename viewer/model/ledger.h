@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gpu_op;
 struct model;
 
 #define LEDGER_UNITS_PER_NS 60
@@ -41,6 +42,8 @@ enum ledger_part {
 
 const char *ledger_part_key(enum ledger_part part);
 const char *ledger_part_label(enum ledger_part part);
+/* Where an instant goes in which only this operation runs. */
+enum ledger_part ledger_part_of_op(const struct model *model, const struct gpu_op *op);
 
 /* Which copies the exposed-copy part consists of. */
 enum copy_lane {

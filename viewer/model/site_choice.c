@@ -101,6 +101,43 @@ bool site_choice_python(const struct record_site *site,
 	return found;
 }
 
+bool site_choice_is_library_module(const char *path)
+{
+	static const char *const parts[] = {
+		"libcuda",  "libcublas", "libnccl",   "libcudnn",    "libgputrace",
+		"libtorch", "libc10",	 "libpython", "libcusolver", "libcusparse",
+		"libcufft", "libnvidia", "/libc.so",  "libstdc++",
+	};
+
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		if (strstr(path, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+bool site_choice_native(const struct record_site *site,
+			const char *(*module)(void *context, uint64_t address), void *context,
+			uint32_t *index)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < site->frame_count; i++) {
+		const char *path = NULL;
+
+		if (site->frames[i].type == FRAME_NATIVE)
+			path = module(context, site->frames[i].value);
+		if (!path)
+			continue;
+		if (!found || !site_choice_is_library_module(path))
+			*index = i;
+		found = true;
+		if (!site_choice_is_library_module(path))
+			return true;
+	}
+	return found;
+}
+
 bool site_choice_is_waiting(const struct record_site *site)
 {
 	for (uint32_t i = 0; i < site->frame_count; i++) {

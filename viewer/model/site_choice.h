@@ -7,6 +7,9 @@
  * holds importlib), in a source tree of torch, or is code that a library generates (<frozen
  * importlib>, <eval_with_key>, ...). Notebook cells, <stdin> and <string> are the user's. If every
  * frame is a library's, the innermost one is named.
+ *
+ * Without Python frames the same goes for native ones: the innermost whose module is none of the C
+ * library's, CUDA's, the framework's, Python's or ours.
  */
 #ifndef GPUTRACE_MODEL_SITE_CHOICE_H
 #define GPUTRACE_MODEL_SITE_CHOICE_H
@@ -24,6 +27,14 @@ bool site_choice_is_library(const char *path);
 bool site_choice_python(const struct record_site *site,
 			const char *(*name)(void *context, uint64_t number), void *context,
 			uint32_t *index, bool *is_user);
+
+/* Whether a mapped file belongs to a library that says how things work, not who asked for them. */
+bool site_choice_is_library_module(const char *path);
+/* Index of the native frame to name; module() gives the file that an address was in, or NULL.
+ * False: no native frame lies in a known file. */
+bool site_choice_native(const struct record_site *site,
+			const char *(*module)(void *context, uint64_t address), void *context,
+			uint32_t *index);
 
 /* Whether the Python frames are those of a thread that waited for this one, as backward() does. */
 bool site_choice_is_waiting(const struct record_site *site);

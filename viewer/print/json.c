@@ -36,8 +36,19 @@ struct json *json_new(const char *schema, bool is_compact)
 	yajl_gen_config(json->gen, yajl_gen_beautify, !is_compact);
 	yajl_gen_config(json->gen, yajl_gen_indent_string, "  ");
 	yajl_gen_map_open(json->gen);
-	json_text(json, "schema", schema);
+	if (schema)
+		json_text(json, "schema", schema);
 	return json;
+}
+
+void json_flush(struct json *json, FILE *to)
+{
+	const unsigned char *bytes;
+	size_t length;
+
+	yajl_gen_get_buf(json->gen, &bytes, &length);
+	fwrite(bytes, 1, length, to);
+	yajl_gen_clear(json->gen);
 }
 
 char *json_take(struct json *json)

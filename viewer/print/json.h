@@ -12,10 +12,13 @@
 
 struct json;
 
-/* Starts a document with {"schema": schema, ...; is_compact: one line. */
+/* Starts a document with {"schema": schema, ...; is_compact: one line. schema NULL: none, the
+ * document is in a format of somebody else's. */
 struct json *json_new(const char *schema, bool is_compact);
 /* Ends the document, writes it with a newline, frees it. */
 void json_finish(struct json *json, FILE *to);
+/* Writes what there is so far, for documents that are larger than memory should hold. */
+void json_flush(struct json *json, FILE *to);
 /* Ends the document and gives its text; caller frees. */
 char *json_take(struct json *json);
 

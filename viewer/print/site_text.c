@@ -9,26 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array_len.h"
 #include "kernel_name.h"
 #include "printable.h"
 #include "site_choice.h"
-
-/* Frames in these say how a library works, not where it was called. */
-static bool is_library_path(const char *path)
-{
-	static const char *const parts[] = {
-		"libcuda",  "libcublas", "libnccl",   "libcudnn",    "libgputrace",
-		"libtorch", "libc10",	 "libpython", "libcusolver", "libcusparse",
-		"libcufft", "libnvidia", "/libc.so",  "libstdc++",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (strstr(path, parts[i]))
-			return true;
-	}
-	return false;
-}
 
 static const char *base_name(const char *path)
 {
@@ -77,33 +60,31 @@ static bool add_python_frame(struct text *text, const struct model *model,
 	return true;
 }
 
+static const char *module_of(void *context, uint64_t address)
+{
+	const struct symbol *symbol = symbols_find(context, address);
+
+	return symbol ? symbol->module : NULL;
+}
+
 static bool add_native_frame(struct text *text, struct symbols *symbols,
 			     const struct record_site *site)
 {
-	struct symbol best = {NULL, 0, NULL, NULL, 0}, symbol;
+	const struct symbol *best;
+	uint32_t index;
 
-	for (uint32_t i = 0; symbols && i < site->frame_count; i++) {
-		if (site->frames[i].type != FRAME_NATIVE ||
-		    !symbols_find(symbols, site->frames[i].value, &symbol))
-			continue;
-		if (!best.module)
-			best = symbol;
-		if (!is_library_path(symbol.module)) {
-			best = symbol;
-			break;
-		}
-	}
-	if (!best.module)
+	if (!symbols || !site_choice_native(site, module_of, symbols, &index))
 		return false;
-	if (best.file) {
-		text_add_printable(text, best.file);
-		text_addf(text, ":%d", best.line);
+	best = symbols_find(symbols, site->frames[index].value);
+	if (best->file) {
+		text_add_printable(text, best->file);
+		text_addf(text, ":%d", best->line);
 	} else {
-		text_add_printable(text, base_name(best.module));
-		text_addf(text, "+0x%llx", (unsigned long long)best.offset);
+		text_add_printable(text, base_name(best->module));
+		text_addf(text, "+0x%llx", (unsigned long long)best->offset);
 	}
-	if (best.function) {
-		char *function = kernel_short_name(best.function);
+	if (best->function) {
+		char *function = kernel_short_name(best->function);
 
 		text_add(text, " in ");
 		text_add_printable(text, function);
@@ -127,6 +108,12 @@ static bool add_operator_frame(struct text *text, const struct model *model,
 		return true;
 	}
 	return false;
+}
+
+bool site_text_add_native(struct text *text, struct symbols *symbols,
+			  const struct record_site *site)
+{
+	return site && add_native_frame(text, symbols, site);
 }
 
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
