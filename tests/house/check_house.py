@@ -159,6 +159,7 @@ def check_tables(repository, names):
         elif not any(rule in Path(n).name or f"rule_{rule}" in t for n, t in texts.items()):
             yield f"viewer/rules/rules.def: rule {rule} has no test"
     for command in rows(repository, "viewer/commands/commands.def", "COMMAND"):
+        command = command.replace("_", "-")
         if f"viewer/man/gputrace-{command}.md" not in files:
             yield f"viewer/commands/commands.def: {command} has no viewer/man/gputrace-{command}.md"
         if not re.search(rf"\b{command}\b", tests):

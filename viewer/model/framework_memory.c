@@ -5,8 +5,10 @@
  */
 #include "framework_memory.h"
 
+#include "array.h"
 #include "event_time.h"
 #include "model_internal.h"
+#include "run_sort.h"
 
 #define RETRY_LIMIT_NS 2000000000 /* giving back a cache waits for the GPU */
 #define PENDING	       16
@@ -25,6 +27,41 @@ static void add_oom(struct model_builder *builder, struct framework_memory *memo
 	memory->out_of_memory++;
 }
 
+static void keep_block(struct model_builder *builder, const struct record_block *block,
+		       uint16_t device)
+{
+	struct model *model = builder->model;
+
+	if (model->block_count == builder->block_capacity)
+		model->blocks =
+			array_grow(model->blocks, &builder->block_capacity, sizeof(*model->blocks));
+	model->blocks[model->block_count++] = (struct block_event){
+		.time_ns = event_time_host(model, block->ticks),
+		.address = block->address,
+		.size_bytes = block->size_bytes,
+		.allocated_bytes = block->allocated_bytes,
+		.reserved_bytes = block->reserved_bytes,
+		.site = collect_site(builder, block->site),
+		.device = device,
+		.op = block->op,
+		.flags = block->flags,
+	};
+}
+
+static int compare_blocks(const void *left, const void *right)
+{
+	const struct block_event *a = left, *b = right;
+
+	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+/* Stable, so that records of one instant keep the order of the file. */
+void framework_memory_sort(struct model *model)
+{
+	if (model->block_count)
+		run_sort(model->blocks, model->block_count, sizeof(*model->blocks), compare_blocks);
+}
+
 static void add_block(struct model_builder *builder, const struct record_block *block)
 {
 	struct model *model = builder->model;
@@ -33,6 +70,7 @@ static void add_block(struct model_builder *builder, const struct record_block *
 
 	if (device == MODEL_NO_DEVICE)
 		return;
+	keep_block(builder, block, device);
 	memory = &model->devices[device].framework;
 	switch (block->op) {
 	case BLOCK_ALLOC:

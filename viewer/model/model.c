@@ -73,6 +73,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	step_detect(model);
 	ledger_build(model);
 	phases_build(model);
+	framework_memory_sort(model);
 	framework_memory_count_retries(model);
 	*out = model;
 	return 0;
@@ -96,6 +97,7 @@ void model_free(struct model *model)
 	free(model->sites);
 	free(model->apis);
 	free(model->memory_events);
+	free(model->blocks);
 	free(model->step_marks);
 	free(model->phase_marks);
 	free(model->steps.items);

@@ -112,6 +112,17 @@ struct memory_event {
 	uint8_t kind;	 /* enum memory_kind */
 };
 
+/* What a framework's allocator did or, BLOCK_HELD_*, what it held at the end. By time. */
+struct block_event {
+	int64_t time_ns;
+	uint64_t address, size_bytes; /* BLOCK_OUT_OF_MEMORY: what was free, what was asked for */
+	uint64_t allocated_bytes, reserved_bytes; /* after the event; 0 unknown */
+	uint32_t site;				  /* index of sites */
+	uint16_t device;
+	uint8_t op;    /* enum block_op */
+	uint8_t flags; /* enum block_flag */
+};
+
 /* Device memory that the process's own allocations hold. */
 struct memory_usage {
 	uint64_t live_bytes, peak_bytes; /* at the end; at the highest point */
@@ -188,6 +199,8 @@ struct model {
 	size_t api_count;
 	struct memory_event *memory_events; /* by time */
 	size_t memory_event_count;
+	struct block_event *blocks; /* by time */
+	size_t block_count;
 	struct step_mark *step_marks; /* by begin */
 	size_t step_mark_count;
 	struct phase_mark *phase_marks; /* by begin */

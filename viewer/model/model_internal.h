@@ -13,7 +13,7 @@ struct model_builder {
 	struct model *model;
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
-	size_t device_capacity, phase_mark_capacity;
+	size_t device_capacity, phase_mark_capacity, block_capacity;
 	struct map kernels;    /* NAME_KERNEL number -> index */
 	struct map sites;      /* site number -> index */
 	struct map apis;       /* NAME_API number -> index */
@@ -33,6 +33,7 @@ uint16_t collect_device(struct model_builder *builder, uint32_t ordinal);
 void collect_marks(struct model_builder *builder, const struct trace_batch *batch);
 /* framework_memory.c: what a framework's allocator reported. */
 void collect_blocks(struct model_builder *builder, const struct trace_batch *batch);
+void framework_memory_sort(struct model *model);
 void framework_memory_count_retries(struct model *model);
 /* phase.c: GPU time by phase of the steady steps. */
 void phases_build(struct model *model);

@@ -125,8 +125,14 @@ static void fill_device(struct device_report *report, const struct run_report *r
 	report->lower_gain_ms = combine_gains(report, true);
 	report->sites = xcalloc(report->findings.count, sizeof(*report->sites));
 	for (size_t i = 0; i < report->findings.count; i++) {
+		const struct finding *finding = &report->findings.items[i];
+
 		text_init(&text);
-		site_text_add(&text, run->model, run->symbols, report->findings.items[i].call);
+		if (finding->call == MODEL_NONE && finding->site)
+			site_text_add_frames(&text, run->model, run->symbols,
+					     run->model->sites[finding->site].record);
+		else
+			site_text_add(&text, run->model, run->symbols, finding->call);
 		report->sites[i] = text_take(&text);
 	}
 }
@@ -146,14 +152,32 @@ static const struct device_report *slowest_device(const struct report_data *repo
 	return slowest;
 }
 
+/* A request for memory that ended the work comes before all that costs time. */
+static const struct finding *find_failure(const struct report_data *report)
+{
+	for (size_t r = 0; r < report->run_count; r++) {
+		for (size_t d = 0; d < report->runs[r].device_count; d++) {
+			const struct finding_list *list = &report->runs[r].devices[d].findings;
+
+			if (list->count && list->items[0].is_failure)
+				return &list->items[0];
+		}
+	}
+	return NULL;
+}
+
 static char *make_verdict(const struct report_data *report)
 {
 	const struct device_report *device = slowest_device(report);
 	const struct finding *top;
 	const struct ledger_row *waste = NULL;
+	const struct finding *failure = find_failure(report);
 	struct text text;
 
 	text_init(&text);
+	if (failure)
+		text_addf(&text, "A request for memory failed: %s (%s). ", failure->title,
+			  failure->id);
 	if (!device) {
 		text_add(&text,
 			 "Nothing can be said about GPU time: there is none in this recording.");
@@ -175,8 +199,11 @@ static char *make_verdict(const struct report_data *report)
 		return text_take(&text);
 	}
 	top = &device->findings.items[0];
-	text_addf(&text, "First: %s (%s), up to %.2f ms of it.", top->title, top->id,
-		  top->gain_high_ms);
+	if (top->cost_ms > 0 || top->gain_high_ms > 0)
+		text_addf(&text, "First: %s (%s), up to %.2f ms of it.", top->title, top->id,
+			  top->gain_high_ms);
+	else
+		text_addf(&text, "First: %s (%s).", top->title, top->id);
 	if (device->findings.count > 1)
 		text_addf(&text, " All %zu findings together: up to %.2f ms (%.1f %%).",
 			  device->findings.count, device->combined_gain_ms,

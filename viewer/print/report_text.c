@@ -175,13 +175,17 @@ static void print_finding(const struct page *page, const struct device_report *d
 								  : "";
 	struct text text;
 
-	fprintf(page->to,
-		"\n  %s%zu. %s %s%s [%s]  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f "
-		"ms (%.1f to %.1f %%)\n",
-		tint, index + 1, finding->id, finding->title, PLAIN(page), words[finding->severity],
-		finding->cost_ms, 100 * finding->cost_ms / device->step_ms, finding->gain_low_ms,
-		finding->gain_high_ms, 100 * finding->gain_low_ms / device->step_ms,
-		100 * finding->gain_high_ms / device->step_ms);
+	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]", tint, index + 1, finding->id, finding->title,
+		PLAIN(page), words[finding->severity]);
+	/* What ended the work, or may end it, has no price in time. */
+	if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
+		fprintf(page->to,
+			"  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)",
+			finding->cost_ms, 100 * finding->cost_ms / device->step_ms,
+			finding->gain_low_ms, finding->gain_high_ms,
+			100 * finding->gain_low_ms / device->step_ms,
+			100 * finding->gain_high_ms / device->step_ms);
+	fputc('\n', page->to);
 	fprintf(page->to, "     at %s%s%s\n", BOLD(page), device->sites[index], PLAIN(page));
 	text_init(&text);
 	text_add_printable(&text, finding->summary);

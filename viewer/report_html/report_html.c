@@ -79,12 +79,16 @@ static void add_finding(struct text *page, const struct device_report *device, s
 	text_addf(page, "<div class=\"finding %s\"><h3>%zu. %s ", severities[finding->severity],
 		  index + 1, finding->id);
 	text_add_html(page, finding->title);
-	text_addf(page,
-		  "</h3><div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)"
-		  "</div><div class=\"site\">",
-		  finding->cost_ms, 100 * finding->cost_ms / device->step_ms, finding->gain_low_ms,
-		  finding->gain_high_ms, 100 * finding->gain_low_ms / device->step_ms,
-		  100 * finding->gain_high_ms / device->step_ms);
+	text_add(page, "</h3>");
+	if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
+		text_addf(page,
+			  "<div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms "
+			  "(%.1f to %.1f %%)</div>",
+			  finding->cost_ms, 100 * finding->cost_ms / device->step_ms,
+			  finding->gain_low_ms, finding->gain_high_ms,
+			  100 * finding->gain_low_ms / device->step_ms,
+			  100 * finding->gain_high_ms / device->step_ms);
+	text_add(page, "<div class=\"site\">");
 	text_add_html(page, device->sites[index]);
 	text_add(page, "</div><p>");
 	text_add_html(page, finding->summary);

@@ -30,6 +30,8 @@ struct finding {
 	uint32_t draws_from;		  /* bit per enum ledger_part that the gain comes out of */
 	double per_step;		  /* how often per step, 0 not counted */
 	uint32_t call;			  /* a call that it points at, MODEL_NONE none */
+	uint32_t site;			  /* without a call: index of sites, 0 none */
+	bool is_failure;		  /* it ended the work; ranks before all that costs time */
 	char *summary;			  /* one or two sentences with the numbers; owned */
 	char *fix;			  /* one sentence; owned */
 	struct evidence *evidence;

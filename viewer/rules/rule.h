@@ -11,6 +11,7 @@
 #include "gpu_table.h"
 #include "host_stats.h"
 #include "link_rate.h"
+#include "memory_survey.h"
 #include "model.h"
 #include "work_survey.h"
 
@@ -26,6 +27,7 @@ struct rule_context {
 	struct copy_stats copies;
 	struct host_stats host;
 	struct work_survey work;
+	struct memory_survey memory;
 	struct finding_list *findings; /* to add to */
 	const struct rule *rule;       /* that runs now */
 };
@@ -36,6 +38,7 @@ struct rule {
 	const char *title;
 	const char *page; /* what `gputrace explain` prints: definition, thresholds, gain, limits */
 	void (*run)(struct rule_context *context);
+	bool is_about_memory; /* runs without times of GPU work too */
 };
 
 /* All rules, by id. */

@@ -182,11 +182,14 @@ void rule_not_judged(struct rule_context *context, const char *format, ...)
 	judge(context, NOT_JUDGED, text_take(&text));
 }
 
-/* By what can be gained, then by cost; ids break ties so that the order never depends on chance. */
+/* Failures first, then by what can be gained, then by cost; ids break ties so that the order never
+ * depends on chance. */
 static int compare_findings(const void *left, const void *right)
 {
 	const struct finding *a = left, *b = right;
 
+	if (a->is_failure != b->is_failure)
+		return a->is_failure ? -1 : 1;
 	if (a->gain_high_ms != b->gain_high_ms)
 		return a->gain_high_ms < b->gain_high_ms ? 1 : -1;
 	if (a->cost_ms != b->cost_ms)
@@ -215,11 +218,14 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	copy_stats_build(model, device, &context.copies);
 	host_stats_build(model, device, &context.host);
 	work_survey_build(model, device, &context.work);
+	memory_survey_build(model, device, &context.memory);
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
 		size_t findings = out->count, judgements = out->judgement_count;
 
 		context.rule = rules_all[i];
-		if (!of->op_count)
+		if (context.rule->is_about_memory)
+			context.rule->run(&context);
+		else if (!of->op_count)
 			rule_not_judged(&context, "there are no GPU times for this device");
 		else if (!of->ledger.steady_count)
 			rule_not_judged(&context, "the device did nothing in the steady steps");

@@ -35,7 +35,8 @@ void bench_run(struct bench *bench)
 		assert_true(finding->gain_high_ms <= available_ms + 1e-9);
 		assert_true(finding->gain_low_ms <= finding->gain_high_ms);
 		assert_true(finding->gain_low_ms >= 0);
-		assert_true(finding->cost_ms > 0 || finding->severity == SEVERITY_INFO);
+		assert_true(finding->cost_ms > 0 || finding->is_failure ||
+			    finding->severity == SEVERITY_INFO);
 		assert_non_null(finding->summary);
 		assert_non_null(finding->fix);
 		assert_true(finding->evidence_count > 0);
