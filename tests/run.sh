@@ -7,7 +7,6 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$repository/build
 jobs=$(nproc)
 labels=()
-all=no
 list=no
 install=yes
 
@@ -15,7 +14,6 @@ usage() {
 	cat <<-END
 	usage: tests/run.sh [options] [-- more options for ctest]
 	  --suite NAME     run only this suite (a ctest label); may be given again
-	  --all            run the suite "sanitizers" too, which builds everything once more
 	  --list           list suites and tests, run nothing
 	  -j N             run N tests at once (here: $jobs)
 	  --build-dir DIR  build there (default: build)
@@ -27,7 +25,6 @@ usage() {
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) labels+=("${2:?--suite needs a name}"); shift ;;
-	--all) all=yes ;;
 	--list) list=yes ;;
 	-j) jobs=${2:?-j needs a number}; shift ;;
 	-j*) jobs=${1#-j} ;;
@@ -57,8 +54,6 @@ fi
 select=()
 if [ ${#labels[@]} -gt 0 ]; then
 	select=(--label-regex "^($(IFS='|'; echo "${labels[*]}"))\$")
-elif [ $all = no ]; then
-	select=(--label-exclude '^sanitizers$')
 fi
 
 # Passes ctest's lines on as they come, keeps back its summary, and says what was slow before it.

@@ -8,7 +8,7 @@ source=$1 build=$2/variants/$3 preset=$3 label=${4:-}
 mkdir -p "$build"
 
 options=(-DGPUTRACE_LIBUNWIND=OFF "-DGPUTRACE_PARTS=collector;shim;viewer;tests")
-[ -n "$label" ] && options+=("-DGPUTRACE_TEST_FOLDERS=^(unit/|simcuda\$)")
+[ -n "$label" ] && options+=("-DGPUTRACE_TEST_FOLDERS=^(unit/|simcuda\$|sites\$)")
 (cd "$source" && cmake --preset "$preset" -B "$build" "${options[@]}") >"$build/configure.log" 2>&1 ||
 	{ tail -n 30 "$build/configure.log"; exit 1; }
 cmake --build "$build" --parallel "$(nproc)" >"$build/build.log" 2>&1 ||
