@@ -355,18 +355,48 @@ void script_add_mark(struct script *script, const char *name, int64_t begin_ns, 
 	script_add_mark_of(script, MARK_NVTX, name, begin_ns, end_ns);
 }
 
-void script_add_site(struct script *script, uint64_t id, const char *python)
+static struct record_site *add_site(struct script *script, uint64_t id, uint32_t count)
 {
-	struct record_site *site = xcalloc(1, sizeof(*site) + sizeof(site->frames[0]));
+	struct record_site *site = xcalloc(1, sizeof(*site) + count * sizeof(site->frames[0]));
 
 	if (script->site_count == SITE_LIMIT)
 		abort();
 	site->id = id;
-	site->frame_count = 1;
-	site->frames[0].type = FRAME_PYTHON;
-	site->frames[0].line = 1;
-	site->frames[0].value = name_id(script, python);
+	site->frame_count = count;
 	script->sites[script->site_count++] = site;
+	return site;
+}
+
+void script_add_site(struct script *script, uint64_t id, const char *python)
+{
+	script_add_stack(script, id, &python, 1);
+}
+
+void script_add_stack(struct script *script, uint64_t id, const char *const *frames, uint32_t count)
+{
+	struct record_site *site = add_site(script, id, count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_python = strchr(frames[i], '\x1f') != NULL;
+
+		site->frames[i].type = is_python		 ? FRAME_PYTHON
+				       : !strcmp(frames[i], "?") ? FRAME_TRUNCATED
+				       : !strcmp(frames[i], "^") ? FRAME_WAITING
+								 : FRAME_OPERATOR;
+		site->frames[i].line = is_python ? i + 1 : 0;
+		site->frames[i].value = name_id(script, frames[i]);
+	}
+}
+
+void script_add_native(struct script *script, uint64_t id, const uint64_t *addresses,
+		       uint32_t count)
+{
+	struct record_site *site = add_site(script, id, count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		site->frames[i].type = FRAME_NATIVE;
+		site->frames[i].value = addresses[i];
+	}
 }
 
 void script_add_block(struct script *script, const struct record_block *block)

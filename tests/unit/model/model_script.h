@@ -60,6 +60,13 @@ void script_add_mark_of(struct script *script, uint8_t source, const char *name,
 			int64_t end_ns);
 /* A site of one Python frame: "function\x1f" "file". */
 void script_add_site(struct script *script, uint64_t id, const char *python);
+/* A site of several, the innermost first; line i + 1 for frame i. Frames that do not hold a "\x1f"
+ * have a type of their own: "?" FRAME_TRUNCATED, "^" FRAME_WAITING, else FRAME_OPERATOR. */
+void script_add_stack(struct script *script, uint64_t id, const char *const *frames,
+		      uint32_t count);
+/* A site of native return addresses, the innermost first. */
+void script_add_native(struct script *script, uint64_t id, const uint64_t *addresses,
+		       uint32_t count);
 void script_add_block(struct script *script, const struct record_block *block);
 void script_add_kernel(struct script *script, uint32_t device, const char *name,
 		       uint32_t correlation, int64_t begin_ns, int64_t end_ns);

@@ -114,12 +114,43 @@ static void native_and_unnamed_frames_give_no_python_frame(void **state)
 	assert_false(site_choice_python(make(frames, 3), name, NULL, &index, &is_user));
 }
 
+static const char *module(void *context, uint64_t address)
+{
+	static const char *const modules[] = {
+		NULL,
+		"/usr/lib/libcudart.so.13",
+		"/x/site-packages/torch/lib/libtorch_cpu.so",
+		"/home/me/engine.so",
+	};
+
+	(void)context;
+	return modules[address];
+}
+
+static void the_innermost_native_frame_of_the_user_is_chosen(void **state)
+{
+	const struct site_frame frames[] = {{FRAME_NATIVE, 0, 1},
+					    {FRAME_NATIVE, 0, 0},
+					    {FRAME_NATIVE, 0, 2},
+					    {FRAME_NATIVE, 0, 3},
+					    {FRAME_NATIVE, 0, 3}};
+	uint32_t index = 99;
+
+	(void)state;
+	assert_true(site_choice_native(make(frames, 5), module, NULL, &index));
+	assert_int_equal(index, 3);
+	assert_true(site_choice_native(make(frames, 3), module, NULL, &index));
+	assert_int_equal(index, 0);
+	assert_false(site_choice_native(make(frames + 1, 1), module, NULL, &index));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(libraries_are_told_from_the_users_files),
 		cmocka_unit_test(the_innermost_user_frame_is_chosen),
 		cmocka_unit_test(a_library_frame_is_better_than_none),
+		cmocka_unit_test(the_innermost_native_frame_of_the_user_is_chosen),
 		cmocka_unit_test(native_and_unnamed_frames_give_no_python_frame),
 	};
 
