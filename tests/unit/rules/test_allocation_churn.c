@@ -95,7 +95,7 @@ static void recovered_failures_are_one_row_with_their_cost(void **state)
 	finding = bench_only(&bench, "GT406");
 	assert_float_equal(bench_number(finding, "recovered_requests"), 4, 0);
 	/* 0.2 failed + 0.3 free + 0.2 success and 2 us between. */
-	assert_float_equal(bench_number(finding, "total_ms"), 4 * 0.702, 1e-6);
+	assert_float_equal(bench_number(finding, "total_ms"), (4 * 0.702), 1e-6);
 	assert_non_null(strstr(finding->summary, "recovered"));
 	assert_false(finding->is_failure);
 	bench_fini(&bench);

@@ -20,8 +20,8 @@ static void segments_pinned_by_small_blocks_are_fragmentation(void **state)
 	assert_true(finding->is_failure);
 	assert_int_equal(finding->severity, SEVERITY_HIGH);
 	assert_float_equal(bench_number(finding, "fragmented_bytes"), 512.0 * 19 * MIB, 1);
-	assert_float_equal(bench_number(finding, "map_fragmented_bytes") /
-				   bench_number(finding, "map_reserved_bytes"),
+	assert_float_equal((bench_number(finding, "map_fragmented_bytes") /
+			    bench_number(finding, "map_reserved_bytes")),
 			   0.95, 0.01);
 	assert_float_equal(bench_number(finding, "map_releasable_bytes"), 0, 0);
 	assert_float_equal(bench_number(finding, "map_largest_free_bytes"), 19.0 * MIB, 0);
