@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "printable.h"
+#include "report_memory.h"
 #include "report_training.h"
 
 struct page {
@@ -250,6 +251,7 @@ static void print_device(const struct page *page, const struct device_report *de
 		fprintf(page->to, "\n  No GPU times in steady steps: no ledger.\n");
 	print_counts(page, device);
 	report_training_text(page->to, device, symbols, BOLD(page), PLAIN(page));
+	report_memory_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	print_findings(page, device);
 }
 

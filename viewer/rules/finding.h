@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ledger.h"
+#include "memory_map.h"
 
 enum severity { SEVERITY_INFO = 0, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
 
@@ -51,6 +52,8 @@ struct finding_list {
 	size_t count, capacity;
 	struct judgement *judgements;
 	size_t judgement_count, judgement_capacity;
+	struct memory_map memory_map; /* that the rules about memory saw */
+	bool is_map_of_failure;	      /* it is of the last failed request */
 };
 
 void finding_number(struct finding *finding, const char *key, double value);

@@ -219,6 +219,8 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	host_stats_build(model, device, &context.host);
 	work_survey_build(model, device, &context.work);
 	memory_survey_build(model, device, &context.memory);
+	out->memory_map = context.memory.map;
+	out->is_map_of_failure = context.memory.failures.lasting > 0;
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
 		size_t findings = out->count, judgements = out->judgement_count;
 
