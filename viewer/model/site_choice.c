@@ -116,23 +116,44 @@ bool site_choice_is_library_module(const char *path)
 	return false;
 }
 
+bool site_choice_is_library_code(const char *function, const char *file)
+{
+	static const char *const parts[] = {
+		"/include/c++/",
+		"-linux/include/",
+		"/cuda/include/",
+		".cudafe1.stub.c",
+	};
+	static const char *const starts[] = {"__device_stub__", "__cudaLaunchKernel_helper"};
+
+	for (size_t i = 0; function && i < COUNT(starts); i++) {
+		if (!strncmp(function, starts[i], strlen(starts[i])))
+			return true;
+	}
+	for (size_t i = 0; file && i < COUNT(parts); i++) {
+		if (strstr(file, parts[i]))
+			return true;
+	}
+	return file && !strncmp(file, "/usr/include/", 13);
+}
+
 bool site_choice_native(const struct record_site *site,
-			const char *(*module)(void *context, uint64_t address), void *context,
-			uint32_t *index)
+			enum site_frame_owner (*owner)(void *context, uint64_t address),
+			void *context, uint32_t *index)
 {
 	bool found = false;
 
 	for (uint32_t i = 0; i < site->frame_count; i++) {
-		const char *path = NULL;
+		enum site_frame_owner of = SITE_FRAME_UNKNOWN;
 
 		if (site->frames[i].type == FRAME_NATIVE)
-			path = module(context, site->frames[i].value);
-		if (!path)
+			of = owner(context, site->frames[i].value);
+		if (of == SITE_FRAME_UNKNOWN)
 			continue;
-		if (!found || !site_choice_is_library_module(path))
+		if (of == SITE_FRAME_USER || !found)
 			*index = i;
 		found = true;
-		if (!site_choice_is_library_module(path))
+		if (of == SITE_FRAME_USER)
 			return true;
 	}
 	return found;

@@ -9,7 +9,8 @@
  * frame is a library's, the innermost one is named.
  *
  * Without Python frames the same goes for native ones: the innermost whose module is none of the C
- * library's, CUDA's, the framework's, Python's or ours.
+ * library's, CUDA's, the framework's, Python's or ours, and whose source, where that is known, is
+ * no header of the compiler's and no launch stub that nvcc wrote.
  */
 #ifndef GPUTRACE_MODEL_SITE_CHOICE_H
 #define GPUTRACE_MODEL_SITE_CHOICE_H
@@ -30,11 +31,16 @@ bool site_choice_python(const struct record_site *site,
 
 /* Whether a mapped file belongs to a library that says how things work, not who asked for them. */
 bool site_choice_is_library_module(const char *path);
-/* Index of the native frame to name; module() gives the file that an address was in, or NULL.
- * False: no native frame lies in a known file. */
+/* The same of a function in the user's own file: from a header of the system or of CUDA, or written
+ * by nvcc. Either may be NULL, unknown. */
+bool site_choice_is_library_code(const char *function, const char *file);
+
+enum site_frame_owner { SITE_FRAME_UNKNOWN, SITE_FRAME_LIBRARY, SITE_FRAME_USER };
+/* Index of the native frame to name; owner() says whose an address is, SITE_FRAME_UNKNOWN when it
+ * is in no known file. False: all are unknown. */
 bool site_choice_native(const struct record_site *site,
-			const char *(*module)(void *context, uint64_t address), void *context,
-			uint32_t *index);
+			enum site_frame_owner (*owner)(void *context, uint64_t address),
+			void *context, uint32_t *index);
 
 /* Whether the Python frames are those of a thread that waited for this one, as backward() does. */
 bool site_choice_is_waiting(const struct record_site *site);

@@ -60,22 +60,38 @@ static bool add_python_frame(struct text *text, const struct model *model,
 	return true;
 }
 
-static const char *module_of(void *context, uint64_t address)
+/* Of the functions inlined into each other at one address the innermost that is the user's; NULL.
+ */
+static const struct symbol *user_symbol(const struct symbol *symbol)
+{
+	if (site_choice_is_library_module(symbol->module))
+		return NULL;
+	while (symbol && site_choice_is_library_code(symbol->function, symbol->file))
+		symbol = symbol->caller;
+	return symbol;
+}
+
+static enum site_frame_owner owner_of(void *context, uint64_t address)
 {
 	const struct symbol *symbol = symbols_find(context, address);
 
-	return symbol ? symbol->module : NULL;
+	if (!symbol)
+		return SITE_FRAME_UNKNOWN;
+	return user_symbol(symbol) ? SITE_FRAME_USER : SITE_FRAME_LIBRARY;
 }
 
 static bool add_native_frame(struct text *text, struct symbols *symbols,
 			     const struct record_site *site)
 {
-	const struct symbol *best;
+	const struct symbol *best, *of_user;
 	uint32_t index;
 
-	if (!symbols || !site_choice_native(site, module_of, symbols, &index))
+	if (!symbols || !site_choice_native(site, owner_of, symbols, &index))
 		return false;
 	best = symbols_find(symbols, site->frames[index].value);
+	of_user = user_symbol(best);
+	if (of_user)
+		best = of_user;
 	if (best->file) {
 		text_add_printable(text, best->file);
 		text_addf(text, ":%d", best->line);

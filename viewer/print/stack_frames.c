@@ -182,6 +182,12 @@ static bool is_interpreter(const char *module)
 	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
 }
 
+/* A call inside a call has our wrapper of the outer one on its stack. */
+static bool is_recorder(const char *module)
+{
+	return !strncmp(base_name(module), "libgputrace", 11);
+}
+
 static void push_native(struct stack_frames *frames, const struct record_site *site)
 {
 	uint32_t limit = site->frame_count;
@@ -207,7 +213,8 @@ static void push_native(struct stack_frames *frames, const struct record_site *s
 			continue;
 		symbol = symbols_find(frames->symbols, frame->value);
 		if (symbol) {
-			push_symbol(frames, symbol);
+			if (!is_recorder(symbol->module))
+				push_symbol(frames, symbol);
 			continue;
 		}
 		slot = push_known(frames, FRAME_NATIVE, 0, 0);

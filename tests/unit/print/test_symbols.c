@@ -13,6 +13,9 @@
 
 #include "demangle.h"
 #include "error.h"
+#include "model_script.h"
+#include "site_text.h"
+#include "stack_frames.h"
 #include "symbols.h"
 #include "trace_file.h"
 #include "trace_reader.h"
@@ -176,6 +179,48 @@ static void no_server_is_asked_unless_it_is_allowed(void **state)
 	assert_null(getenv("DEBUGINFOD_URLS"));
 }
 
+static void stacks_and_places_show_what_was_inlined(void **state)
+{
+	static const char *const names[] = {"outermost_function", "inlined_middle", "inlined_leaf",
+					    "unknown call"};
+	struct trace *trace = make_trace(0);
+	struct symbols *symbols = symbols_new(trace);
+	struct script *script = script_new(NULL, 0, 0, 0);
+	struct script_call call = {.begin_ns = 10, .end_ns = 20, .thread = 1, .site = 5};
+	struct stack_frames *frames = stack_frames_new();
+	struct stack_costs costs;
+	struct text place;
+	struct model *model;
+	const uint32_t *stack;
+	size_t depth;
+
+	(void)state;
+	script_add_native(script, 5, &return_address, 1);
+	script_add_plain(script, &call);
+	model = script_model(script);
+	stack_costs_build(model, STACK_WHOLE_RUN, &costs);
+	assert_int_equal(costs.count, 1);
+	stack_frames_use(frames, model, symbols);
+	for (int again = 0; again < 2; again++) {
+		stack = stack_frames_of(frames, &costs.items[0], &depth);
+		assert_int_equal(depth, 4);
+		for (size_t i = 0; i < depth; i++)
+			assert_string_equal(stack_frames_get(frames, stack[i])->name, names[i]);
+		assert_int_equal(stack_frames_count(frames), 4);
+	}
+	text_init(&place);
+	assert_true(site_text_add_native(&place, symbols, model->sites[1].record));
+	assert_non_null(strstr(text_string(&place), "test_symbols.c:"));
+	assert_non_null(strstr(text_string(&place), " in inlined_leaf"));
+	text_fini(&place);
+	stack_costs_free(&costs);
+	stack_frames_free(frames);
+	model_free(model);
+	script_free(script);
+	symbols_free(symbols);
+	trace_close(trace);
+}
+
 static void names_become_readable_or_stay(void **state)
 {
 	static const char *const plain[] = {"main", "_Znonsense", "", "_Z"};
@@ -197,6 +242,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(inlined_functions_come_with_their_callers),
 		cmocka_unit_test(an_address_is_looked_up_once),
 		cmocka_unit_test(another_build_gives_module_and_offset_only),
+		cmocka_unit_test(stacks_and_places_show_what_was_inlined),
 		cmocka_unit_test(no_server_is_asked_unless_it_is_allowed),
 		cmocka_unit_test(names_become_readable_or_stay),
 	};

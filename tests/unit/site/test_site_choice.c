@@ -114,17 +114,28 @@ static void native_and_unnamed_frames_give_no_python_frame(void **state)
 	assert_false(site_choice_python(make(frames, 3), name, NULL, &index, &is_user));
 }
 
-static const char *module(void *context, uint64_t address)
+static enum site_frame_owner owner(void *context, uint64_t address)
 {
-	static const char *const modules[] = {
-		NULL,
-		"/usr/lib/libcudart.so.13",
-		"/x/site-packages/torch/lib/libtorch_cpu.so",
-		"/home/me/engine.so",
-	};
+	static const enum site_frame_owner owners[] = {SITE_FRAME_UNKNOWN, SITE_FRAME_LIBRARY,
+						       SITE_FRAME_LIBRARY, SITE_FRAME_USER};
 
 	(void)context;
-	return modules[address];
+	return owners[address];
+}
+
+static void native_code_of_libraries_is_told_from_the_users(void **state)
+{
+	(void)state;
+	assert_true(site_choice_is_library_module("/usr/lib/libcudart.so.13"));
+	assert_true(site_choice_is_library_module("/x/site-packages/torch/lib/libtorch_cpu.so"));
+	assert_false(site_choice_is_library_module("/home/me/engine.so"));
+	assert_true(site_choice_is_library_code("__device_stub__Z4axpyPf", NULL));
+	assert_true(site_choice_is_library_code(
+		"f", "/opt/cuda/targets/x86_64-linux/include/crt/device_functions.h"));
+	assert_true(site_choice_is_library_code("f", "/usr/include/c++/12/bits/stl_vector.h"));
+	assert_true(site_choice_is_library_code("f", "/usr/include/string.h"));
+	assert_false(site_choice_is_library_code("f", "/home/me/include/engine.h"));
+	assert_false(site_choice_is_library_code(NULL, NULL));
 }
 
 static void the_innermost_native_frame_of_the_user_is_chosen(void **state)
@@ -137,11 +148,11 @@ static void the_innermost_native_frame_of_the_user_is_chosen(void **state)
 	uint32_t index = 99;
 
 	(void)state;
-	assert_true(site_choice_native(make(frames, 5), module, NULL, &index));
+	assert_true(site_choice_native(make(frames, 5), owner, NULL, &index));
 	assert_int_equal(index, 3);
-	assert_true(site_choice_native(make(frames, 3), module, NULL, &index));
+	assert_true(site_choice_native(make(frames, 3), owner, NULL, &index));
 	assert_int_equal(index, 0);
-	assert_false(site_choice_native(make(frames + 1, 1), module, NULL, &index));
+	assert_false(site_choice_native(make(frames + 1, 1), owner, NULL, &index));
 }
 
 int main(int argc, char **argv)
@@ -150,6 +161,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(libraries_are_told_from_the_users_files),
 		cmocka_unit_test(the_innermost_user_frame_is_chosen),
 		cmocka_unit_test(a_library_frame_is_better_than_none),
+		cmocka_unit_test(native_code_of_libraries_is_told_from_the_users),
 		cmocka_unit_test(the_innermost_native_frame_of_the_user_is_chosen),
 		cmocka_unit_test(native_and_unnamed_frames_give_no_python_frame),
 	};
