@@ -13,6 +13,8 @@
 #include "model.h"
 
 #define STATUS_NO_MEMORY 2	    /* of the runtime and of the driver */
+#define OPEN_LIMIT	 64	    /* requests at once that may still succeed */
+#define LOOK_AHEAD	 65536	    /* blocks after a report that are looked at */
 #define SAME_LIMIT_NS	 2000000000 /* giving back a cache waits for the GPU */
 
 struct open_request {
@@ -26,7 +28,7 @@ struct open_request {
 struct requests {
 	struct open_request *items;
 	size_t count, capacity;
-	size_t first_open; /* none before it can still succeed */
+	size_t first_open; /* none before it is looked at again */
 };
 
 static void close_success(const struct model *model, struct requests *requests,
@@ -89,6 +91,8 @@ static void find_requests(const struct model *model, size_t device, struct reque
 		if (event->op != MEMORY_ALLOC || event->device != device ||
 		    (call->flags & CALL_REDUNDANT))
 			continue;
+		if (requests->count > requests->first_open + OPEN_LIMIT)
+			requests->first_open = requests->count - OPEN_LIMIT;
 		while (requests->first_open < requests->count &&
 		       event->time_ns - requests->items[requests->first_open].last_ns >
 			       SAME_LIMIT_NS)
@@ -107,7 +111,7 @@ static bool is_repeated(const struct model *model, size_t at)
 {
 	const struct block_event *failed = &model->blocks[at];
 
-	for (size_t i = at + 1; i < model->block_count; i++) {
+	for (size_t i = at + 1; i < model->block_count && i - at < LOOK_AHEAD; i++) {
 		const struct block_event *block = &model->blocks[i];
 
 		if (block->time_ns - failed->time_ns > SAME_LIMIT_NS)
@@ -127,14 +131,21 @@ static void keep_last(struct memory_failures *out, const struct memory_failure *
 		out->last = *failure;
 }
 
-/* A report stands for the failed calls right before it. */
+/* A report stands for the failed calls right before it. Reports come in the order of time, requests
+ * in that of their first failure. */
 static uint32_t join_requests(struct requests *requests, int64_t time_ns)
 {
 	uint32_t call = MODEL_NONE;
 
-	for (size_t i = 0; i < requests->count; i++) {
+	while (requests->first_open < requests->count &&
+	       (requests->items[requests->first_open].is_closed ||
+		time_ns - requests->items[requests->first_open].last_ns > SAME_LIMIT_NS))
+		requests->first_open++;
+	for (size_t i = requests->first_open; i < requests->count; i++) {
 		struct open_request *request = &requests->items[i];
 
+		if (request->first_ns > time_ns)
+			break;
 		if (request->is_closed || request->last_ns > time_ns ||
 		    time_ns - request->last_ns > SAME_LIMIT_NS)
 			continue;
@@ -181,6 +192,7 @@ void memory_failures_find(const struct model *model, size_t device, struct memor
 	memset(out, 0, sizeof(*out));
 	out->recovered_call = MODEL_NONE;
 	find_requests(model, device, &requests, out);
+	requests.first_open = 0;
 	find_reports(model, device, &requests, out);
 	for (size_t i = 0; i < requests.count; i++) {
 		const struct open_request *request = &requests.items[i];

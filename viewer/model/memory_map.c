@@ -47,6 +47,13 @@ const char *memory_pool_name(enum memory_pool pool)
 	return names[pool];
 }
 
+double memory_pool_scatter(const struct pool_numbers *pool)
+{
+	double free_bytes = (double)pool->releasable_bytes + (double)pool->fragmented_bytes;
+
+	return free_bytes > 0 ? 1 - (double)pool->largest_free_bytes / free_bytes : 0;
+}
+
 static void add_piece(struct pieces *to, struct piece piece)
 {
 	if (to->count == to->capacity)
@@ -89,6 +96,13 @@ static void raise_to(uint64_t *value, uint64_t candidate)
 		*value = candidate;
 }
 
+static char mark_of(uint64_t live_bytes, uint64_t size_bytes)
+{
+	return live_bytes == size_bytes ? '#'
+	       : !live_bytes		? '.'
+			     : (char)('0' + (int)(10 * (double)live_bytes / (double)size_bytes));
+}
+
 /* The blocks of one segment; *at is the first block that is not below it. */
 static void sweep_segment(struct sweep *sweep, const struct piece *segment, size_t *at,
 			  struct memory_map *map)
@@ -117,11 +131,8 @@ static void sweep_segment(struct sweep *sweep, const struct piece *segment, size
 	pool->reserved_bytes += segment->size_bytes;
 	pool->allocated_bytes += live;
 	raise_to(&pool->largest_free_bytes, largest);
-	sweep->cells[sweep->cell_count++] = (struct strip_cell){
-		live ? free_bytes : 0,
-		free_bytes == 0
-			? '#'
-			: (char)('0' + 10 * (live / 1024) / (segment->size_bytes / 1024 + 1))};
+	sweep->cells[sweep->cell_count++] =
+		(struct strip_cell){live ? free_bytes : 0, mark_of(live, segment->size_bytes)};
 	if (!live) {
 		pool->free_segments++;
 		pool->releasable_bytes += free_bytes;

@@ -46,7 +46,7 @@ struct memory_map {
 	uint64_t stray_bytes;	      /* live blocks in no known segment */
 	uint64_t outside_bytes;	      /* the driver's live allocations that never held a block */
 	bool is_expandable;	      /* some segment is */
-	char strip[MEMORY_STRIP + 1]; /* per segment: '#' full, 0..9 tenths that are live */
+	char strip[MEMORY_STRIP + 1]; /* per segment: '#' full, '.' free, digits: tenths live */
 };
 
 /* The state that the file holds at its end (BLOCK_HELD_*); source NONE when there is none. */
@@ -54,6 +54,8 @@ void memory_map_held(const struct model *model, size_t device, struct memory_map
 /* The state right before time_ns, from the blocks and the driver's allocations until then. */
 void memory_map_at(const struct model *model, size_t device, int64_t time_ns,
 		   struct memory_map *map);
+/* 1 - largest free block / all free bytes: 0 is one hole, close to 1 is many small ones. */
+double memory_pool_scatter(const struct pool_numbers *pool);
 const char *memory_pool_name(enum memory_pool pool);
 
 #endif

@@ -27,6 +27,7 @@ static void add_pool_json(struct json *json, const char *name, const struct pool
 	json_unsigned(json, "releasable_bytes", pool->releasable_bytes);
 	json_unsigned(json, "fragmented_bytes", pool->fragmented_bytes);
 	json_unsigned(json, "largest_free_bytes", pool->largest_free_bytes);
+	json_number(json, "scatter", memory_pool_scatter(pool));
 	json_end_object(json);
 }
 
@@ -80,30 +81,35 @@ void report_memory_json(struct json *json, const struct device_report *device,
 static void print_pool(FILE *to, const char *name, const struct pool_numbers *pool)
 {
 	fprintf(to,
-		"    %-8s %s allocated of %s reserved in %llu segments; %s releasable, %s "
+		"    %-8s %s allocated of %s reserved in %llu segment%s; %s releasable, %s "
 		"fragmented (%.1f %%), largest free block %s\n",
 		name, memory_amount(pool->allocated_bytes).text,
 		memory_amount(pool->reserved_bytes).text, (unsigned long long)pool->segments,
-		memory_amount(pool->releasable_bytes).text,
+		pool->segments == 1 ? "" : "s", memory_amount(pool->releasable_bytes).text,
 		memory_amount(pool->fragmented_bytes).text,
 		100 * (double)pool->fragmented_bytes / (double)pool->reserved_bytes,
 		memory_amount(pool->largest_free_bytes).text);
 }
 
-static void print_holders(FILE *to, const struct device_report *device, struct symbols *symbols)
+static void print_holders(FILE *to, const struct device_report *device, struct symbols *symbols,
+			  bool is_blocking)
 {
 	const struct memory_map *map = &device->findings.memory_map;
+	const struct memory_holder *holders = is_blocking ? map->blocking : map->live;
+	size_t count = is_blocking ? map->blocking_count : map->live_count;
 	struct text text;
 
-	for (size_t i = 0; i < map->blocking_count; i++) {
-		const struct memory_holder *holder = &map->blocking[i];
-
+	for (size_t i = 0; i < count; i++) {
 		text_init(&text);
 		site_text_add_frames(&text, device->model, symbols,
-				     device->model->sites[holder->site].record);
-		fprintf(to, "    %llu blocks (%s) keep %s apart: %s\n",
-			(unsigned long long)holder->blocks, memory_amount(holder->live_bytes).text,
-			memory_amount(holder->blocked_bytes).text, text_string(&text));
+				     device->model->sites[holders[i].site].record);
+		fprintf(to, "    %s %llu block%s, %s", is_blocking ? "apart  " : "live   ",
+			(unsigned long long)holders[i].blocks, holders[i].blocks == 1 ? "" : "s",
+			memory_amount(holders[i].live_bytes).text);
+		if (is_blocking)
+			fprintf(to, ", beside %s free",
+				memory_amount(holders[i].blocked_bytes).text);
+		fprintf(to, ": %s\n", text_string(&text));
 		text_fini(&text);
 	}
 }
@@ -123,9 +129,12 @@ void report_memory_text(FILE *to, const struct device_report *device, struct sym
 	print_pool(to, "all", &map->total);
 	if (map->total.fragmented_bytes) {
 		fprintf(to,
-			"    map      %s (a segment each, most fragmented first: # full, digits "
+			"    map      %s (a segment each, most fragmented first: # full, . free, "
+			"digits "
 			"tenths live)\n",
 			map->strip);
-		print_holders(to, device, symbols);
+		print_holders(to, device, symbols, true);
 	}
+	if (device->findings.is_map_of_failure)
+		print_holders(to, device, symbols, false);
 }

@@ -178,8 +178,11 @@ static void print_finding(const struct page *page, const struct device_report *d
 
 	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]", tint, index + 1, finding->id, finding->title,
 		PLAIN(page), words[finding->severity]);
-	/* What ended the work, or may end it, has no price in time. */
-	if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
+	/* What ended the work, or may end it, has no price in time; and without GPU times there is
+	 * no step to take a share of. */
+	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
+		fprintf(page->to, "  costs %.2f ms", finding->cost_ms);
+	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
 		fprintf(page->to,
 			"  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)",
 			finding->cost_ms, 100 * finding->cost_ms / device->step_ms,

@@ -80,7 +80,9 @@ static void add_finding(struct text *page, const struct device_report *device, s
 		  index + 1, finding->id);
 	text_add_html(page, finding->title);
 	text_add(page, "</h3>");
-	if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
+	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
+		text_addf(page, "<div>costs %.2f ms</div>", finding->cost_ms);
+	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
 		text_addf(page,
 			  "<div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms "
 			  "(%.1f to %.1f %%)</div>",

@@ -23,7 +23,7 @@ const struct rule rule_memory_fragmentation = {
 "not fragmented: the allocator gives them back before it gives up. Where only totals are known,\n"
 "what was reserved but not allocated at the failure stands for it.\n"
 "Evidence: numbers per pool (allocated, reserved, releasable, fragmented, largest free block), a\n"
-"map of the segments with most fragmented bytes ('#' full, digits: tenths that are live) and the\n"
+"map of the segments with most fragmented bytes ('#' full, '.' free, digits: tenths live) and the\n"
 "sites whose live blocks keep segments apart.\n"
 "\"expandable_segments would have let this request pass\" is said when free and fragmented bytes\n"
 "together reach the request. Live blocks between free ones remain in the way within a 2 MiB page.\n"

@@ -144,7 +144,7 @@ char *memory_site_text(const struct model *model, uint32_t site)
 		if (name)
 			return text_format("%s", name);
 	}
-	return text_format("native code, site %016llx", (unsigned long long)model->sites[site].id);
+	return text_format("native code");
 }
 
 static void add_pool(struct finding *finding, const struct pool_numbers *pool,
@@ -195,8 +195,9 @@ void memory_add_map(const struct rule_context *context, struct finding *finding)
 		for (size_t i = 0; i < count; i++) {
 			char *site = memory_site_text(context->model, holders[i].site);
 			char *text = text_format(
-				"%s: %llu blocks, %s%s%s", site,
+				"%s: %llu block%s, %s%s%s", site,
 				(unsigned long long)holders[i].blocks,
+				holders[i].blocks == 1 ? "" : "s",
 				memory_amount(holders[i].live_bytes).text, live ? "" : ", block ",
 				live ? "" : memory_amount(holders[i].blocked_bytes).text);
 
@@ -252,9 +253,10 @@ static void add_holder(const struct rule_context *context, enum memory_verdict v
 		return;
 	site = memory_site_text(context->model, holder->site);
 	text_addf(text,
-		  is_blocking ? " Most of it is held apart by %llu blocks (%s) from %s."
-			      : " Most is held by %llu blocks (%s) from %s.",
-		  (unsigned long long)holder->blocks, memory_amount(holder->live_bytes).text, site);
+		  is_blocking ? " The largest part is held apart by %llu block%s (%s) from %s."
+			      : " Most is held by %llu block%s (%s) from %s.",
+		  (unsigned long long)holder->blocks, holder->blocks == 1 ? "" : "s",
+		  memory_amount(holder->live_bytes).text, site);
 	free(site);
 }
 

@@ -11,6 +11,7 @@
 #include "memory_series.h"
 #include "rule.h"
 #include "text.h"
+#include "xmalloc.h"
 
 #define TOP 4
 
@@ -48,31 +49,44 @@ static int compare_askers(const void *left, const void *right)
 	return strcmp(a->api, b->api);
 }
 
-/* Where the framework has blocks is its own; by address, from the blocks that were ever there. */
-static bool holds_block(const struct map *pages, const struct memory_event *event)
+static int compare_addresses(const void *left, const void *right)
 {
-	/* Segments are multiples of 2 MiB, blocks lie anywhere in them. */
-	for (uint64_t page = event->address >> 21;
-	     page <= (event->address + event->size_bytes - 1) >> 21; page++) {
-		if (map_find(pages, page))
-			return true;
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Where the framework ever had a block, the memory is its own. */
+static bool holds_block(const uint64_t *blocks, size_t count, const struct memory_event *event)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (blocks[middle] < event->address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low < count && blocks[low] - event->address < event->size_bytes;
 }
 
 static void find_askers(const struct rule_context *context, int64_t until_ns, struct askers *askers)
 {
 	const struct model *model = context->model;
-	struct map pages, live;
+	uint64_t *blocks = xcalloc(model->block_count + 1, sizeof(*blocks));
+	size_t block_count = 0;
+	struct map live;
 
-	map_init(&pages);
 	map_init(&live);
 	for (size_t i = 0; i < model->block_count; i++) {
 		const struct block_event *block = &model->blocks[i];
 
 		if (block->device == context->device && block->op == BLOCK_ALLOC && block->address)
-			map_slot(&pages, block->address >> 21, NULL);
+			blocks[block_count++] = block->address;
 	}
+	qsort(blocks, block_count, sizeof(*blocks), compare_addresses);
 	for (size_t i = 0; i < model->memory_event_count; i++) {
 		const struct memory_event *event = &model->memory_events[i];
 		const struct host_call *call = &model->calls[event->call];
@@ -94,16 +108,15 @@ static void find_askers(const struct rule_context *context, int64_t until_ns, st
 		if (!live.entries[i].is_used)
 			continue;
 		event = &model->memory_events[live.entries[i].value];
-		if (event->size_bytes && event->address <= UINT64_MAX - event->size_bytes &&
-		    event->size_bytes <= (uint64_t)1 << 44 && !holds_block(&pages, event))
+		if (!holds_block(blocks, block_count, event))
 			add_asker(askers,
 				  model_api_name(model, model_call_root(model, event->call)),
 				  event->size_bytes);
 	}
 	if (askers->count)
 		qsort(askers->items, askers->count, sizeof(askers->items[0]), compare_askers);
-	map_fini(&pages);
 	map_fini(&live);
+	free(blocks);
 }
 
 static void raise(struct rule_context *context, uint64_t outside_bytes, uint64_t private_bytes,

@@ -84,6 +84,32 @@ static void expandable_segments_are_not_advised_twice(void **state)
 	bench_fini(&bench);
 }
 
+static void a_snapshot_taken_at_the_failure_is_its_map(void **state)
+{
+	struct bench bench;
+	const struct finding *finding;
+
+	(void)state;
+	memory_bench_init(&bench, 11 * GIB);
+	memory_block(&bench, BLOCK_OUT_OF_MEMORY, 512 * MIB, 3 * GIB, 8, 4 * GIB, 10 * GIB);
+	for (uint64_t i = 0; i < 5; i++) {
+		uint64_t address = (i + 1) << 32;
+
+		memory_block(&bench, BLOCK_HELD_SEGMENT, address, 2 * GIB, 0, 4 * GIB, 10 * GIB);
+		memory_block(&bench, i == 4 ? BLOCK_HELD_FREE : BLOCK_HELD_LIVE, address, GIB, 7,
+			     4 * GIB, 10 * GIB);
+		memory_block(&bench, BLOCK_HELD_FREE, address + GIB, GIB, 0, 4 * GIB, 10 * GIB);
+	}
+	bench_run(&bench);
+	finding = bench_only(&bench, "GT401");
+	assert_float_equal(bench_number(finding, "fragmented_bytes"), 4.0 * GIB, 0);
+	assert_float_equal(bench_number(finding, "map_releasable_bytes"), 2.0 * GIB, 0);
+	assert_float_equal(bench_number(finding, "map_largest_free_bytes"), 2.0 * GIB, 0);
+	assert_float_equal(bench_number(finding, "device_free_bytes"), 512.0 * MIB, 0);
+	assert_string_equal(bench_text(finding, "expandable_segments_would_pass"), "yes");
+	bench_fini(&bench);
+}
+
 static void a_run_without_failure_is_silent(void **state)
 {
 	struct bench bench;
@@ -117,6 +143,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(wholly_free_segments_are_releasable_not_fragmented),
 		cmocka_unit_test(totals_alone_are_enough),
 		cmocka_unit_test(expandable_segments_are_not_advised_twice),
+		cmocka_unit_test(a_snapshot_taken_at_the_failure_is_its_map),
 		cmocka_unit_test(a_run_without_failure_is_silent),
 		cmocka_unit_test(an_unknown_device_is_not_judged),
 	};
