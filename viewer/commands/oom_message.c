@@ -245,9 +245,12 @@ static void keep_message(struct oom_messages *out, const struct oom_message *mes
 /* Some releases and languages write it at the beginning of a sentence. */
 static const char *next_message(const char *at)
 {
-	while ((at = strstr(at, "ut of memory"))) {
+	/* From the second byte on: the letter before is looked at. */
+	while (*at && (at = strstr(at + 1, "ut of memory"))) {
+		bool is_word = at[-1] == 'o' || at[-1] == 'O';
+
 		at += strlen("ut of memory");
-		if (at[-13] == 'o' || at[-13] == 'O')
+		if (is_word)
 			return at;
 	}
 	return NULL;

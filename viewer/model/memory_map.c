@@ -185,7 +185,8 @@ static size_t keep_top(const struct sweep *sweep, struct memory_holder *to,
 
 	if (sweep->holder_count)
 		qsort(sweep->holders, sweep->holder_count, sizeof(*sweep->holders), compare);
-	memcpy(to, sweep->holders, count * sizeof(*to));
+	if (count)
+		memcpy(to, sweep->holders, count * sizeof(*to));
 	return count;
 }
 

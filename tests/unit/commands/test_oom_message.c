@@ -162,8 +162,7 @@ static void bad_texts_give_no_numbers(void **state)
 		"CUDA out of memory. Tried to allocate",
 		"ut of memory",
 		"CUDA out of memory. Tried to allocate 1e999 GiB",
-		"CUDA out of memory. Tried to "
-		"allocate -3 GiB",
+		"CUDA out of memory. Tried to allocate -3 GiB",
 		"out of memory. Tried to allocate 99999999999999999999 TiB (GPU ",
 	};
 
