@@ -45,10 +45,15 @@ static void add_escaped(struct text *text, const char *bytes)
 	text_fini(&clean);
 }
 
-static void add_frame(struct text *text, const struct stack_frame *frame)
+/* What the frames read like, each made when it is first needed. */
+struct frame_texts {
+	const struct stack_frames *frames;
+	struct text *items; /* by number of the frame */
+	size_t capacity;
+};
+
+static void make_text(struct text *text, const struct stack_frame *frame)
 {
-	if (text->length)
-		text_add(text, ";");
 	add_escaped(text, frame->name);
 	if (!frame->file)
 		return;
@@ -59,8 +64,31 @@ static void add_frame(struct text *text, const struct stack_frame *frame)
 	text_add(text, ")");
 }
 
+static void add_frame(struct text *text, struct frame_texts *texts, uint32_t number)
+{
+	while (number >= texts->capacity) {
+		size_t before = texts->capacity;
+
+		texts->items = array_grow(texts->items, &texts->capacity, sizeof(*texts->items));
+		for (size_t i = before; i < texts->capacity; i++)
+			text_init(&texts->items[i]);
+	}
+	if (!texts->items[number].length)
+		make_text(&texts->items[number], stack_frames_get(texts->frames, number));
+	if (text->length)
+		text_add(text, ";");
+	text_add_bytes(text, text_string(&texts->items[number]), texts->items[number].length);
+}
+
+static void free_texts(struct frame_texts *texts)
+{
+	for (size_t i = 0; i < texts->capacity; i++)
+		text_fini(&texts->items[i]);
+	free(texts->items);
+}
+
 static void add_model(struct lines *lines, const struct export_job *job, const struct model *model,
-		      struct stack_frames *frames)
+		      struct stack_frames *frames, struct frame_texts *texts)
 {
 	struct symbols *symbols = symbols_new(model->source.trace);
 	char *title = job->count > 1 ? export_model_title(model) : NULL;
@@ -81,7 +109,7 @@ static void add_model(struct lines *lines, const struct export_job *job, const s
 			add_escaped(&text, title);
 		stack = stack_frames_of(frames, &costs.items[i], &depth);
 		for (size_t f = 0; f < depth; f++)
-			add_frame(&text, stack_frames_get(frames, stack[f]));
+			add_frame(&text, texts, stack[f]);
 		if (lines->count == lines->capacity)
 			lines->items =
 				array_grow(lines->items, &lines->capacity, sizeof(*lines->items));
@@ -100,10 +128,11 @@ static int compare_lines(const void *left, const void *right)
 static void write_collapsed(const struct export_job *job, FILE *to)
 {
 	struct stack_frames *frames = stack_frames_new();
+	struct frame_texts texts = {frames, NULL, 0};
 	struct lines lines = {NULL, 0, 0};
 
 	for (size_t i = 0; i < job->count; i++)
-		add_model(&lines, job, job->models[i], frames);
+		add_model(&lines, job, job->models[i], frames, &texts);
 	if (lines.count)
 		qsort(lines.items, lines.count, sizeof(*lines.items), compare_lines);
 	for (size_t i = 0; i < lines.count; i++) {
@@ -117,6 +146,7 @@ static void write_collapsed(const struct export_job *job, FILE *to)
 	for (size_t i = 0; i < lines.count; i++)
 		free(lines.items[i].stack);
 	free(lines.items);
+	free_texts(&texts);
 	stack_frames_free(frames);
 }
 

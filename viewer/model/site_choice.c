@@ -113,7 +113,18 @@ bool site_choice_is_library_module(const char *path)
 		if (strstr(path, parts[i]))
 			return true;
 	}
-	return false;
+	return site_choice_is_interpreter_module(path);
+}
+
+bool site_choice_is_interpreter_module(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool is_python = !strncmp(name, "python", 6);
+
+	for (name += is_python ? 6 : 0; is_python && *name; name++)
+		is_python = *name == '.' || (*name >= '0' && *name <= '9') || *name == 't';
+	return is_python || strstr(path, "/libpython") || strstr(path, "/libffi.so") ||
+	       strstr(path, "/lib-dynload/");
 }
 
 bool site_choice_is_library_code(const char *function, const char *file)

@@ -31,8 +31,11 @@ bool site_choice_python(const struct record_site *site,
 
 /* Whether a mapped file belongs to a library that says how things work, not who asked for them. */
 bool site_choice_is_library_module(const char *path);
-/* The same of a function in the user's own file: from a header of the system or of CUDA, or written
- * by nvcc. Either may be NULL, unknown. */
+/* Whether it is Python itself, or what Python calls C with: beside Python frames it tells nothing.
+ */
+bool site_choice_is_interpreter_module(const char *path);
+/* The same as for modules of a function in the user's own file: from a header of the system or of
+ * CUDA, or written by nvcc. Either may be NULL, unknown. */
 bool site_choice_is_library_code(const char *function, const char *file);
 
 enum site_frame_owner { SITE_FRAME_UNKNOWN, SITE_FRAME_LIBRARY, SITE_FRAME_USER };

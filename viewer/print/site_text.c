@@ -80,13 +80,24 @@ static enum site_frame_owner owner_of(void *context, uint64_t address)
 	return user_symbol(symbol) ? SITE_FRAME_USER : SITE_FRAME_LIBRARY;
 }
 
+/* Beside a Python line the interpreter's own frames tell nothing. */
+static enum site_frame_owner owner_beside_python(void *context, uint64_t address)
+{
+	const struct symbol *symbol = symbols_find(context, address);
+
+	if (symbol && site_choice_is_interpreter_module(symbol->module))
+		return SITE_FRAME_UNKNOWN;
+	return owner_of(context, address);
+}
+
 static bool add_native_frame(struct text *text, struct symbols *symbols,
-			     const struct record_site *site)
+			     const struct record_site *site,
+			     enum site_frame_owner (*owner)(void *context, uint64_t address))
 {
 	const struct symbol *best, *of_user;
 	uint32_t index;
 
-	if (!symbols || !site_choice_native(site, owner_of, symbols, &index))
+	if (!symbols || !site_choice_native(site, owner, symbols, &index))
 		return false;
 	best = symbols_find(symbols, site->frames[index].value);
 	of_user = user_symbol(best);
@@ -129,7 +140,7 @@ static bool add_operator_frame(struct text *text, const struct model *model,
 bool site_text_add_native(struct text *text, struct symbols *symbols,
 			  const struct record_site *site)
 {
-	return site && add_native_frame(text, symbols, site);
+	return site && add_native_frame(text, symbols, site, owner_beside_python);
 }
 
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
@@ -137,7 +148,7 @@ void site_text_add_frames(struct text *text, const struct model *model, struct s
 {
 	if (!site ||
 	    (!add_python_frame(text, model, site) && !add_operator_frame(text, model, site) &&
-	     !add_native_frame(text, symbols, site)))
+	     !add_native_frame(text, symbols, site, owner_of)))
 		text_add(text, "unknown place");
 }
 

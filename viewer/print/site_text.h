@@ -16,7 +16,8 @@ void site_text_add(struct text *text, const struct model *model, struct symbols 
 /* The same of a site and an API name alone; without the name when api is NULL. */
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
 			  const struct record_site *site);
-/* The native frame alone, "copy.cpp:12 in load"; false: there is none. */
+/* The native frame alone, "copy.cpp:12 in load", that tells most beside a Python line; false: there
+ * is none but the interpreter's. */
 bool site_text_add_native(struct text *text, struct symbols *symbols,
 			  const struct record_site *site);
 

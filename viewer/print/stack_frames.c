@@ -174,14 +174,6 @@ static void push_symbol(struct stack_frames *frames, const struct symbol *symbol
 	}
 }
 
-/* The frames of the interpreter and below it repeat what the Python frames say. */
-static bool is_interpreter(const char *module)
-{
-	const char *name = base_name(module);
-
-	return !strncmp(name, "python", 6) || !strncmp(name, "libpython", 9);
-}
-
 /* A call inside a call has our wrapper of the outer one on its stack. */
 static bool is_recorder(const char *module)
 {
@@ -201,7 +193,8 @@ static void push_native(struct stack_frames *frames, const struct record_site *s
 				? symbols_find(frames->symbols, site->frames[i].value)
 				: NULL;
 
-		if (symbol && is_interpreter(symbol->module))
+		/* Its frames, and those below it, repeat what the Python frames say. */
+		if (symbol && site_choice_is_interpreter_module(symbol->module))
 			limit = i;
 	}
 	while (limit-- > 0) {

@@ -128,6 +128,12 @@ static void native_code_of_libraries_is_told_from_the_users(void **state)
 	(void)state;
 	assert_true(site_choice_is_library_module("/usr/lib/libcudart.so.13"));
 	assert_true(site_choice_is_library_module("/x/site-packages/torch/lib/libtorch_cpu.so"));
+	assert_true(site_choice_is_library_module("/usr/bin/python3.11"));
+	assert_true(site_choice_is_interpreter_module("/usr/bin/python3.13t"));
+	assert_true(site_choice_is_interpreter_module("/usr/lib/libpython3.11.so.1.0"));
+	assert_true(site_choice_is_interpreter_module(
+		"/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"));
+	assert_false(site_choice_is_interpreter_module("/home/me/python_engine"));
 	assert_false(site_choice_is_library_module("/home/me/engine.so"));
 	assert_true(site_choice_is_library_code("__device_stub__Z4axpyPf", NULL));
 	assert_true(site_choice_is_library_code(
