@@ -56,6 +56,12 @@ static const struct {
 	 "memory, this process has 39.00 GiB memory in use. Of the allocated memory 38.00 GiB is "
 	 "allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.",
 	 MEMORY_OTHERS_HOLD, 2, 80, 1, 38, 38 + 100 / 1024.0, false},
+	{"2.5, somebody else, and fragmented less than was asked for",
+	 "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 80.00 GiB "
+	 "of which 5.00 GiB is free. Process 7 has 38.00 GiB memory in use. Including non-PyTorch "
+	 "memory, this process has 37.00 GiB memory in use. Of the allocated memory 25.00 GiB is "
+	 "allocated by PyTorch, and 10.00 GiB is reserved by PyTorch but unallocated.",
+	 MEMORY_OTHERS_HOLD, 20, 80, 5, 25, 35, false},
 	{"2.5, private pools alone",
 	 "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 80.00 GiB "
 	 "of which 1.00 GiB is free. Including non-PyTorch memory, this process has 79.00 GiB "

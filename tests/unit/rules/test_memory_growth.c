@@ -77,7 +77,7 @@ static void a_cache_that_warms_up_is_silent(void **state)
 
 	(void)state;
 	memory_bench_init(&bench, 80 * GIB);
-	run_leak(&bench, 30 * MIB, 40, 16);
+	run_leak(&bench, 30 * MIB, 40, 24);
 	assert_int_equal(bench_status(&bench, "GT407"), JUDGED_SILENT);
 	bench_fini(&bench);
 }
