@@ -319,6 +319,13 @@ case_memory_at_a_failure_is_reported() {
 	report_says 'memory["out_of_memory_events"][0]["wanted_bytes"] == 1 << 50'
 	report_says 'memory["out_of_memory_events"][0]["allocated_bytes"] == 48 << 20'
 	report_says '"fake_torch" in memory["out_of_memory_events"][0]["site"]'
+	# A petabyte is more than the card, whatever is in use.
+	report_says '[f["id"] for f in device["findings"]] == ["GT402"]'
+	report_says 'device["findings"][0]["evidence"]["requested_bytes"] == 1 << 50'
+	report_says '"fake_torch" in device["findings"][0]["site"]'
+	report_says 'device["memory_map"]["when"] == "at the last failed request"'
+	report_says 'device["memory_map"]["pools"][-1]["allocated_bytes"] == 48 << 20'
+	report_says 'device["memory_map"]["pools"][-1]["fragmented_bytes"] == 0'
 	grep -q "out of memory at .*1073741824.0 MiB asked for, 48.0 MiB allocated of 48.0 MiB reserved; at .*fake_torch" \
 		"$work/report.txt" || fail "the text says something else"
 }
@@ -327,6 +334,8 @@ case_allocator_retries_are_reported() {
 	needs fake_torch "no C++ compiler"
 	SIMCUDA_OOM_AT=1000000000 report_of "$fw/fake_torch" 2 retry 1000000000
 	report_says 'memory["allocator_retries"] == 1 and memory["out_of_memory"] == 0'
+	report_says '[f["id"] for f in device["findings"]] == ["GT406"]'
+	report_says 'device["findings"][0]["evidence"]["recovered_requests"] == 1'
 	grep -q "1 allocator retry" "$work/report.txt" || fail "the text says something else"
 }
 
