@@ -117,6 +117,9 @@ static void *open_any(const char **reason)
 	struct loaded loaded = {"", "", false};
 	void *handle = NULL;
 
+	*reason = "the process was forked in the middle of loading a library";
+	if (!real_may_open())
+		return NULL;
 	site_elf_each_module(look, &loaded);
 	*reason = NULL;
 	if (loaded.cupti[0])

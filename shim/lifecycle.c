@@ -115,6 +115,7 @@ bool lifecycle_open(void)
 void lifecycle_after_fork(void)
 {
 	uint32_t mode = atomic_load(&lifecycle_mode);
+	real_after_fork();
 	thread_forget_all();
 	session_forget();
 	gpu_activity_forget();

@@ -23,6 +23,17 @@
 #endif
 
 static real_dlsym_function _Atomic next_dlsym;
+static _Atomic uint32_t is_forked_child;
+
+bool real_may_open(void)
+{
+	return !atomic_load(&is_forked_child) || site_elf_loader_is_idle();
+}
+
+void real_after_fork(void)
+{
+	atomic_store(&is_forked_child, 1);
+}
 
 real_dlsym_function real_dlsym_address(void)
 {
@@ -83,7 +94,7 @@ struct search {
 /* A module already loaded; the handle's count is given back at once, the module stays. */
 static void *search_module(const char *path, const char *name, const char *version)
 {
-	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = real_may_open() ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 	if (!handle)
 		return NULL;
 	void *found = symbol_of(handle, name, version);

@@ -6,6 +6,8 @@
 #ifndef GPUTRACE_SHIM_REAL_H
 #define GPUTRACE_SHIM_REAL_H
 
+#include <stdbool.h>
+
 #include "wrap.h"
 
 /* Finds the function of a slot and keeps it; the library's not-supported function when no loaded
@@ -22,6 +24,11 @@ uint64_t real_not_supported_count(void);
 
 /* A function of libcuda that is not wrapped, from the loaded library; NULL when there is none. */
 void *real_driver_symbol(const char *name);
+
+/* False in a child that was forked while another thread was loading a library: for this process the
+ * loader stays in the middle of it, and glibc ends a process that calls dlopen() then. */
+bool real_may_open(void);
+void real_after_fork(void);
 
 /* The next dlsym, which is glibc's or another preload's. Calling it as a function makes RTLD_NEXT
  * and RTLD_DEFAULT mean our own place in the search order. */

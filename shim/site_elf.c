@@ -90,11 +90,31 @@ static bool describe_library(const struct link_map *node, ElfW(Phdr) segments[SE
 	return true;
 }
 
+/* What the loader keeps for debuggers. */
+static bool read_debug(const struct site_elf_module *program, struct r_debug *debug)
+{
+	const ElfW(Dyn) * entry;
+
+	for (entry = dynamic_of(program); entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_DEBUG)
+			return copy_checked(debug, entry->d_un.d_ptr, sizeof(*debug));
+	}
+	return false;
+}
+
+bool site_elf_loader_is_idle(void)
+{
+	struct site_elf_module program;
+	struct r_debug debug;
+
+	return !describe_program(&program) || !read_debug(&program, &debug) ||
+	       debug.r_state == RT_CONSISTENT;
+}
+
 bool site_elf_each_module(bool (*visit)(const struct site_elf_module *module, void *context),
 			  void *context)
 {
 	struct site_elf_module module;
-	const ElfW(Dyn) * entry;
 	struct r_debug debug;
 	struct link_map node;
 	char path[PATH_BYTES];
@@ -103,12 +123,7 @@ bool site_elf_each_module(bool (*visit)(const struct site_elf_module *module, vo
 		return false;
 	if (visit(&module, context))
 		return true;
-	for (entry = dynamic_of(&module); entry && entry->d_tag != DT_NULL; entry++) {
-		if (entry->d_tag == DT_DEBUG)
-			break;
-	}
-	if (!entry || entry->d_tag != DT_DEBUG ||
-	    !copy_checked(&debug, entry->d_un.d_ptr, sizeof(debug)) || !debug.r_map ||
+	if (!read_debug(&module, &debug) || !debug.r_map ||
 	    !copy_checked(&node, (uintptr_t)debug.r_map, sizeof(node)))
 		return false;
 	for (int i = 0; i < MODULE_LIMIT && node.l_next; i++) {

@@ -26,6 +26,9 @@ struct site_elf_module {
 bool site_elf_each_module(bool (*visit)(const struct site_elf_module *module, void *context),
 			  void *context);
 
+/* Whether the loader is in the middle of nothing; true when it does not say. */
+bool site_elf_loader_is_idle(void);
+
 /* Address of a defined, exported symbol; 0: the module has none. Any version of it is taken. */
 uintptr_t site_elf_symbol(const struct site_elf_module *module, const char *name);
 

@@ -115,7 +115,7 @@ static bool is_wrapper(const struct wrap_library *library, unsigned int row, con
 static void *find_for_caller(const char *name, const void *caller)
 {
 	Dl_info info;
-	if (!dladdr(caller, &info) || !info.dli_fname)
+	if (!dladdr(caller, &info) || !info.dli_fname || !real_may_open())
 		return NULL;
 	void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
