@@ -55,22 +55,13 @@ static void speedups(const struct rule_context *context, double *least, double *
 		*least = 1;
 }
 
-/* What half precision saves beside the products, where they are most of the matrix work:
- * elementwise kernels then move half the bytes. */
-static double half_bytes_ms(const struct rule_context *context, const struct kernel_sum *sum)
-{
-	if (sum->busy_ns * 2 < context->work.product_ns)
-		return 0;
-	return ledger_part_ms(context->ledger, LEDGER_MEMORY_BOUND) / 2;
-}
-
 static void raise(struct rule_context *context, const struct kernel_sum *sum, double busy_ms,
 		  uint16_t major, uint16_t minor)
 {
 	struct finding *finding = rule_raise(context, sum->call);
 	const char *kernel = context->model->kernels[sum->kernel].short_name;
 	char capability[16];
-	double least, most, halved_ms = half_bytes_ms(context, sum);
+	double least, most;
 
 	finding->cost_ms = busy_ms;
 	finding->per_step = (double)sum->launches / context->steady_steps;
@@ -82,15 +73,11 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 		finding->gain_low_ms = busy_ms * UNKNOWN_LOW;
 		finding->gain_high_ms = busy_ms * UNKNOWN_HIGH;
 	}
-	finding->gain_high_ms += halved_ms;
 	finding->draws_from = 1u << LEDGER_GEMM | 1u << LEDGER_CONV;
-	if (halved_ms > 0)
-		finding->draws_from |= 1u << LEDGER_MEMORY_BOUND;
 	snprintf(capability, sizeof(capability), "%u.%u", major, minor);
 	finding_text(finding, "kernel", kernel);
 	finding_number(finding, "kernel_ms_per_step", busy_ms);
 	finding_number(finding, "kernels_per_step", finding->per_step);
-	finding_number(finding, "half_bytes_ms_per_step", halved_ms);
 	finding_text(finding, "compute_capability", capability);
 	finding_text(finding, "gain_from",
 		     context->gpu.row ? "peaks of the table" : "published range");
@@ -148,9 +135,8 @@ const struct rule rule_tensor_cores_unused = {
 "notice, some solvers and metrics do.\n"
 "\n"
 "Gain: from a quarter of the ratio of the dense peaks of TF32 (fp16 on 7.x) and fp32, up to the\n"
-"ratio of half precision and fp32, of these kernels' time. GeForce GPUs gain less by TF32. Half\n"
-"precision also halves the bytes of memory-bound kernels: half of their time is added to the\n"
-"upper end where such products are most of the matrix work.\n"
+"ratio of half precision and fp32, of these kernels' time. GeForce GPUs gain less by TF32. What\n"
+"half precision saves beside them, by halving the bytes of other kernels, is not counted.\n"
 "\n"
 "Silent: products that ask for exact (pedantic) math, products of a vector and those at the\n"
 "memory roof, depthwise convolutions, GPUs without Tensor Cores.\n"

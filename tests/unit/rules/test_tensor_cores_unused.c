@@ -41,7 +41,7 @@ static void tf32_gains_what_the_range_says(void **state)
 	bench_fini(&after);
 }
 
-static void half_precision_may_also_halve_the_bytes(void **state)
+static void the_gain_stays_within_the_products_own_time(void **state)
 {
 	struct bench bench;
 	const struct finding *finding;
@@ -50,8 +50,7 @@ static void half_precision_may_also_halve_the_bytes(void **state)
 	bench_init(&bench);
 	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	finding = bench_only(&bench, "GT202");
-	assert_float_equal(bench_number(finding, "half_bytes_ms_per_step"), 1, 0.01);
-	assert_true(finding->gain_high_ms > 3 * 0.9 + 1);
+	assert_true(finding->gain_high_ms < finding->cost_ms);
 	bench_fini(&bench);
 }
 
@@ -146,7 +145,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sgemm_on_an_a100_is_raised_with_tf32_and_its_caveat),
 		cmocka_unit_test(tf32_gains_what_the_range_says),
-		cmocka_unit_test(half_precision_may_also_halve_the_bytes),
+		cmocka_unit_test(the_gain_stays_within_the_products_own_time),
 		cmocka_unit_test(a_volta_is_told_of_fp16),
 		cmocka_unit_test(gpus_without_tensor_cores_are_silent),
 		cmocka_unit_test(vectors_and_depthwise_convolutions_are_silent),
