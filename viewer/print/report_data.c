@@ -5,6 +5,7 @@
 #include "report_data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,25 @@ static void round_rows(struct device_report *report)
 	}
 	for (int part = 0; part < LEDGER_PART_COUNT; part++)
 		report->rows[part].percent = tenths[part] / 10.0;
+}
+
+struct count_text report_count(double count)
+{
+	struct count_text text;
+
+	snprintf(text.text, sizeof(text.text), count >= 1000 ? "%.0f" : "%.4g", count);
+	return text;
+}
+
+struct count_text report_peak(const struct device_report *device)
+{
+	const struct memory_usage *memory = &device->model->devices[device->device].memory;
+	struct count_text text = {""};
+
+	if (memory->allocations)
+		snprintf(text.text, sizeof(text.text), "; peak memory %.1f MiB",
+			 (double)memory->peak_bytes / 1048576);
+	return text;
 }
 
 bool report_row_is_shown(const struct ledger_row *row)

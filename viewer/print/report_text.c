@@ -155,16 +155,16 @@ static void print_ledger(const struct page *page, const struct device_report *de
 
 static void print_counts(const struct page *page, const struct device_report *device)
 {
-	const struct memory_usage *memory = &device->model->devices[device->device].memory;
 	const char *per = device->model->steps.source == STEPS_NONE ? "per run" : "per step";
 
 	fprintf(page->to,
-		"  %s%s: %.4g launches, %.4g kernels, %.4g copies (%.2f MiB to the GPU, %.2f "
-		"MiB back), %.4g waits; peak memory %.1f MiB%s\n",
-		DIM(page), per, device->launches_per_step, device->kernels_per_step,
-		device->copies_per_step, device->h2d_bytes_per_step / 1048576,
-		device->d2h_bytes_per_step / 1048576, device->syncs_per_step,
-		(double)memory->peak_bytes / 1048576, PLAIN(page));
+		"  %s%s: %s launches, %s kernels, %s copies (%.2f MiB to the GPU, %.2f MiB back), "
+		"%s waits%s%s\n",
+		DIM(page), per, report_count(device->launches_per_step).text,
+		report_count(device->kernels_per_step).text,
+		report_count(device->copies_per_step).text, device->h2d_bytes_per_step / 1048576,
+		device->d2h_bytes_per_step / 1048576, report_count(device->syncs_per_step).text,
+		report_peak(device).text, PLAIN(page));
 }
 
 static void print_finding(const struct page *page, const struct device_report *device, size_t index)
@@ -201,6 +201,45 @@ static void print_finding(const struct page *page, const struct device_report *d
 	text_fini(&text);
 }
 
+static bool is_same_judgement(const struct judgement *a, const struct judgement *b)
+{
+	return a->status == b->status && !strcmp(a->reason, b->reason);
+}
+
+/* Every rule that has this reason, before the reason: a recording without GPU times refuses most
+ * rules for one and the same. */
+static void print_judgement(const struct page *page, const struct finding_list *list, size_t at)
+{
+	const struct judgement *judgement = &list->judgements[at];
+	struct text text;
+
+	for (size_t i = 0; i < at; i++) {
+		if (is_same_judgement(judgement, &list->judgements[i]))
+			return;
+	}
+	text_init(&text);
+	for (size_t i = at; i < list->judgement_count; i++) {
+		if (is_same_judgement(judgement, &list->judgements[i]))
+			text_addf(&text, "%s ", list->judgements[i].id);
+	}
+	if (judgement->status == NOT_JUDGED)
+		text_add(&text, "not judged: ");
+	text_add_printable(&text, judgement->reason);
+	fputs(judgement->status == NOT_JUDGED ? YELLOW(page) : DIM(page), page->to);
+	print_wrapped(page, judgement->status == NOT_JUDGED ? "  " : "    ", text_string(&text));
+	fputs(PLAIN(page), page->to);
+	text_fini(&text);
+}
+
+static void print_judgements(const struct page *page, const struct finding_list *list,
+			     enum judgement_status status)
+{
+	for (size_t i = 0; i < list->judgement_count; i++) {
+		if (list->judgements[i].status == status)
+			print_judgement(page, list, i);
+	}
+}
+
 static void print_findings(const struct page *page, const struct device_report *device)
 {
 	const struct finding_list *list = &device->findings;
@@ -216,21 +255,12 @@ static void print_findings(const struct page *page, const struct device_report *
 	for (size_t i = 0; i < list->count; i++)
 		print_finding(page, device, i);
 	fputc('\n', page->to);
-	for (size_t i = 0; i < list->judgement_count; i++) {
-		const struct judgement *judgement = &list->judgements[i];
-
-		silent += judgement->status == JUDGED_SILENT;
-		if (judgement->status == NOT_JUDGED)
-			fprintf(page->to, "  %s%s not judged:%s %s\n", YELLOW(page), judgement->id,
-				PLAIN(page), judgement->reason);
-	}
+	print_judgements(page, list, NOT_JUDGED);
+	for (size_t i = 0; i < list->judgement_count; i++)
+		silent += list->judgements[i].status == JUDGED_SILENT;
 	if (silent)
 		fprintf(page->to, "  %sLooked at, nothing to report:%s\n", DIM(page), PLAIN(page));
-	for (size_t i = 0; i < list->judgement_count; i++) {
-		if (list->judgements[i].status == JUDGED_SILENT)
-			fprintf(page->to, "  %s  %s %s%s\n", DIM(page), list->judgements[i].id,
-				list->judgements[i].reason, PLAIN(page));
-	}
+	print_judgements(page, list, JUDGED_SILENT);
 }
 
 static void print_device(const struct page *page, const struct device_report *device,

@@ -156,12 +156,13 @@ static void add_device(struct text *page, const struct device_report *device, si
 		add_ledger(page, device);
 	}
 	text_addf(page,
-		  "<p class=\"dim\">%.4g launches, %.4g copies (%.2f MiB to the GPU, %.2f MiB "
-		  "back), %.4g "
-		  "waits per step; peak memory %.1f MiB</p>\n",
-		  device->launches_per_step, device->copies_per_step,
-		  device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
-		  device->syncs_per_step, (double)of->memory.peak_bytes / 1048576);
+		  "<p class=\"dim\">per %s: %s launches, %s copies (%.2f MiB to the GPU, %.2f MiB "
+		  "back), %s waits%s</p>\n",
+		  device->model->steps.source == STEPS_NONE ? "run" : "step",
+		  report_count(device->launches_per_step).text,
+		  report_count(device->copies_per_step).text, device->h2d_bytes_per_step / 1048576,
+		  device->d2h_bytes_per_step / 1048576, report_count(device->syncs_per_step).text,
+		  report_peak(device).text);
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);
 	add_judgements(page, device);
