@@ -114,7 +114,11 @@ void json_number(struct json *json, const char *key, double value)
 		yajl_gen_null(json->gen);
 		return;
 	}
-	snprintf(text, sizeof(text), "%.12g", value);
+	/* Byte counts are whole and stay exact; of measured figures twelve digits say enough. */
+	if (fabs(value) < 0x1p53 && value == rint(value))
+		snprintf(text, sizeof(text), "%.0f", value);
+	else
+		snprintf(text, sizeof(text), "%.12g", value);
 	add_number_text(json, text);
 }
 

@@ -71,6 +71,7 @@ static void json_takes_any_text_and_number(void **state)
 	json_number(json, "nan", (double)NAN);
 	json_number(json, "infinite", (double)INFINITY);
 	json_number(json, "half", 0.5);
+	json_number(json, "pebibyte", 0x1p50);
 	json_unsigned(json, "large", UINT64_MAX);
 	json_integer(json, "small", INT64_MIN);
 	document = json_take(json);
@@ -78,6 +79,7 @@ static void json_takes_any_text_and_number(void **state)
 			    "{\"schema\":\"gputrace.test/1\","
 			    "\"text\":\"quote \\\" back \\\\ new\\\\x0aline \xef\xbf\xbd\","
 			    "\"none\":null,\"nan\":null,\"infinite\":null,\"half\":0.5,"
+			    "\"pebibyte\":1125899906842624,"
 			    "\"large\":18446744073709551615,\"small\":-9223372036854775808}");
 	free(document);
 }
