@@ -82,3 +82,27 @@ void memory_fragmented_failure(struct bench *bench, unsigned int count)
 	memory_malloc(bench, 0, 512 * MIB, 2);
 	memory_block(bench, BLOCK_OUT_OF_MEMORY, 0, 512 * MIB, 8, allocated, reserved);
 }
+
+void memory_check_run_without_failure(const char *rule_id)
+{
+	struct bench bench;
+
+	memory_bench_init(&bench, 80 * GIB);
+	memory_malloc(&bench, GIB, GIB, 0);
+	memory_step(&bench);
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, rule_id), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
+void memory_check_unknown_device(const char *rule_id)
+{
+	struct bench bench;
+
+	memory_bench_init(&bench, 0);
+	memory_malloc(&bench, GIB, GIB, 0);
+	memory_malloc(&bench, 0, 2 * GIB, 2);
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, rule_id), NOT_JUDGED);
+	bench_fini(&bench);
+}

@@ -24,5 +24,9 @@ void memory_step(struct bench *bench);
 /* `count` segments of 20 MiB, each with one live block of 1 MiB from site 7, then a request of 512
  * MiB that fails. */
 void memory_fragmented_failure(struct bench *bench, unsigned int count);
+/* What every verdict on a failure owes: silence where nothing failed, and no judgement of a failure
+ * on a device whose capacity is not in the file. */
+void memory_check_run_without_failure(const char *rule_id);
+void memory_check_unknown_device(const char *rule_id);
 
 #endif

@@ -71,28 +71,14 @@ static void a_pool_that_keeps_memory_accuses_nobody(void **state)
 
 static void a_run_without_failure_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	memory_bench_init(&bench, 80 * GIB);
-	memory_malloc(&bench, GIB, GIB, 0);
-	memory_step(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT403"), JUDGED_SILENT);
-	bench_fini(&bench);
+	memory_check_run_without_failure("GT403");
 }
 
 static void an_unknown_device_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	memory_bench_init(&bench, 0);
-	memory_malloc(&bench, GIB, GIB, 0);
-	memory_malloc(&bench, 0, 2 * GIB, 2);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT403"), NOT_JUDGED);
-	bench_fini(&bench);
+	memory_check_unknown_device("GT403");
 }
 
 int main(int argc, char **argv)

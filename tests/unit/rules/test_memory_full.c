@@ -62,28 +62,14 @@ static void a_retry_that_succeeds_is_no_failure(void **state)
 
 static void a_run_without_failure_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	memory_bench_init(&bench, 80 * GIB);
-	memory_malloc(&bench, GIB, GIB, 0);
-	memory_step(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT404"), JUDGED_SILENT);
-	bench_fini(&bench);
+	memory_check_run_without_failure("GT404");
 }
 
 static void an_unknown_device_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	memory_bench_init(&bench, 0);
-	memory_malloc(&bench, GIB, GIB, 0);
-	memory_malloc(&bench, 0, 2 * GIB, 2);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT404"), NOT_JUDGED);
-	bench_fini(&bench);
+	memory_check_unknown_device("GT404");
 }
 
 int main(int argc, char **argv)

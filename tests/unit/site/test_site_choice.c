@@ -133,14 +133,14 @@ static void native_code_of_libraries_is_told_from_the_users(void **state)
 	assert_true(site_choice_is_interpreter_module("/usr/lib/libpython3.11.so.1.0"));
 	assert_true(site_choice_is_interpreter_module(
 		"/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"));
-	assert_false(site_choice_is_interpreter_module("/home/me/python_engine"));
-	assert_false(site_choice_is_library_module("/home/me/engine.so"));
+	assert_false(site_choice_is_interpreter_module("/srv/job/python_engine"));
+	assert_false(site_choice_is_library_module("/srv/job/engine.so"));
 	assert_true(site_choice_is_library_code("__device_stub__Z4axpyPf", NULL));
 	assert_true(site_choice_is_library_code(
 		"f", "/opt/cuda/targets/x86_64-linux/include/crt/device_functions.h"));
 	assert_true(site_choice_is_library_code("f", "/usr/include/c++/12/bits/stl_vector.h"));
 	assert_true(site_choice_is_library_code("f", "/usr/include/string.h"));
-	assert_false(site_choice_is_library_code("f", "/home/me/include/engine.h"));
+	assert_false(site_choice_is_library_code("f", "/srv/job/include/engine.h"));
 	assert_false(site_choice_is_library_code(NULL, NULL));
 }
 
