@@ -152,6 +152,35 @@ struct record_loss {
 	uint32_t reserved0;
 };
 
+/* What the collector sampled; SAMPLE(number, name, unit, about). */
+enum sample_metric {
+#define SAMPLE(number, name, unit, about) SAMPLE_##name = number,
+#include "sample.def"
+#undef SAMPLE
+	SAMPLE_METRIC_LIMIT
+};
+
+struct record_sample {
+	struct record_head head;
+	uint64_t ticks;
+	int64_t value;	 /* in the metric's unit (sample.def) */
+	uint32_t subject; /* device ordinal, Linux tid, or 0: the metric says which */
+	uint16_t metric; /* enum sample_metric */
+	uint16_t reserved0;
+};
+
+/* Some pages of one host buffer, asked for their NUMA node; an estimate for the whole buffer. */
+struct record_pages {
+	struct record_head head;
+	uint64_t ticks;
+	uint64_t address;
+	uint64_t size_bytes;
+	uint32_t pages_sampled; /* that had a node */
+	uint32_t pages_on_node; /* of these on `node` */
+	int32_t node;		/* the one with the most pages, -1 unknown */
+	uint32_t device;	/* ordinal of the GPU it is copied to or from, DEVICE_UNKNOWN */
+};
+
 /* ---- what the host called ---- */
 
 enum call_flag {
@@ -243,7 +272,12 @@ struct record_launch {
 	uint32_t launch_flags; /* 1 cooperative, 2 graph, 4 host function */
 };
 
-enum memory_op { MEMORY_ALLOC = 1, MEMORY_FREE = 2 };
+enum memory_op {
+	MEMORY_ALLOC = 1,
+	MEMORY_FREE = 2,
+	MEMORY_MAP = 3,	 /* physical memory (backing) became visible at address */
+	MEMORY_UNMAP = 4
+};
 
 struct record_memory {
 	struct call_part call;
@@ -254,6 +288,7 @@ struct record_memory {
 	uint8_t memory_kind; /* enum memory_kind */
 	uint16_t reserved0;
 	uint32_t reserved1;
+	uint64_t backing; /* pool handle of pool memory, allocation handle of MAP; 0 default or none */
 };
 
 /* Element types of matrix operands, independent of cudaDataType_t. */
@@ -354,6 +389,88 @@ struct record_block {
 	uint16_t reserved0;
 };
 
+enum communicator_op {
+	COMMUNICATOR_INIT = 1,	  /* joined */
+	COMMUNICATOR_SPLIT = 2,	  /* made from another one */
+	COMMUNICATOR_FINALIZE = 3,
+	COMMUNICATOR_DESTROY = 4,
+	COMMUNICATOR_ABORT = 5
+};
+
+/* hash names the communicator on all its ranks: of the ncclUniqueId, or of parent, color and
+ * the count of splits before. */
+struct record_communicator {
+	struct call_part call;
+	uint64_t handle; /* ncclComm_t */
+	uint64_t hash;	 /* 0 unknown */
+	uint64_t parent; /* hash of the parent of a split, else 0 */
+	uint32_t rank;
+	uint32_t rank_count;
+	uint32_t device; /* ordinal the rank uses */
+	uint8_t op;	 /* enum communicator_op */
+	uint8_t reserved0;
+	uint16_t reserved1;
+};
+
+enum collective_op {
+	COLLECTIVE_ALL_REDUCE = 1,
+	COLLECTIVE_BROADCAST = 2,
+	COLLECTIVE_REDUCE = 3,
+	COLLECTIVE_ALL_GATHER = 4,
+	COLLECTIVE_REDUCE_SCATTER = 5,
+	COLLECTIVE_ALL_TO_ALL = 6,
+	COLLECTIVE_GATHER = 7,
+	COLLECTIVE_SCATTER = 8,
+	COLLECTIVE_SEND = 9,
+	COLLECTIVE_RECV = 10
+};
+
+enum collective_flag { COLLECTIVE_GROUPED = 1 /* between ncclGroupStart and ncclGroupEnd */ };
+
+struct record_collective {
+	struct call_part call;
+	uint64_t communicator; /* handle */
+	uint64_t hash;	       /* of the communicator, 0 unknown */
+	uint64_t send, receive; /* addresses, 0 none */
+	uint64_t count;		/* elements as passed */
+	uint64_t size_bytes; /* payload of this rank: the larger of what it gives and what it gets */
+	uint64_t stream;
+	uint32_t sequence; /* counts collectives (send/recv apart, per peer) of this communicator from 1
+			    */
+	uint32_t group;	   /* groups of this thread from 1, 0 not grouped */
+	uint32_t peer;	   /* root or peer rank; MARK_NO_PEER none */
+	uint8_t op;	   /* enum collective_op */
+	uint8_t element;   /* ncclDataType_t */
+	uint8_t reduction; /* ncclRedOp_t; 0 also where none applies */
+	uint8_t flags;	   /* enum collective_flag */
+};
+
+enum graph_op {
+	GRAPH_CAPTURE_BEGIN = 1,
+	GRAPH_CAPTURE_END = 2, /* graph: what was captured, nodes counted where the API tells */
+	GRAPH_CREATE = 3,      /* built by hand, or a clone */
+	GRAPH_INSTANTIATE = 4, /* graph -> executable */
+	GRAPH_UPDATE = 5,
+	GRAPH_UPLOAD = 6,
+	GRAPH_LAUNCH = 7,
+	GRAPH_DESTROY = 8,
+	GRAPH_EXEC_DESTROY = 9
+};
+
+struct record_graph {
+	struct call_part call;
+	uint64_t graph;	     /* CUgraph, 0 unknown */
+	uint64_t executable; /* CUgraphExec, 0 none */
+	uint64_t stream;
+	uint64_t capture_site; /* INSTANTIATE and LAUNCH: site of the capture, 0 unknown */
+	uint32_t node_count;   /* 0 unknown */
+	uint32_t kernel_nodes, copy_nodes, set_nodes; /* 0 also when unknown */
+	uint32_t graph_id; /* CUPTI's number of the executable, 0 unknown */
+	uint8_t op;	   /* enum graph_op */
+	uint8_t reserved0;
+	uint16_t reserved1;
+};
+
 /* ---- what the GPU did ---- */
 
 /* Common part. begin_ns == end_ns == 0 never appears: such records are counted as LOSS_ZERO_TIME.
@@ -407,13 +524,25 @@ struct record_gpu_sync {
 	uint32_t reserved0;
 };
 
+/* One launch of a whole graph (CUPTI's GRAPH_TRACE): its nodes have no records of their own. */
+struct record_gpu_graph {
+	struct gpu_part gpu; /* graph: CUPTI's number of the executable */
+	uint64_t reserved0;
+};
+
 static_assert(sizeof(struct record_head) == 8, "record_head");
 static_assert(sizeof(struct call_part) == 56, "call_part");
 static_assert(sizeof(struct gpu_part) == 56, "gpu_part");
 static_assert(sizeof(struct record_copy) == 96, "record_copy");
 static_assert(sizeof(struct record_launch) == 104, "record_launch");
-static_assert(sizeof(struct record_memory) == 88, "record_memory");
+static_assert(sizeof(struct record_memory) == 96, "record_memory");
 static_assert(sizeof(struct record_gemm) == 152, "record_gemm");
+static_assert(sizeof(struct record_sample) == 32, "record_sample");
+static_assert(sizeof(struct record_pages) == 48, "record_pages");
+static_assert(sizeof(struct record_communicator) == 96, "record_communicator");
+static_assert(sizeof(struct record_collective) == 128, "record_collective");
+static_assert(sizeof(struct record_graph) == 112, "record_graph");
+static_assert(sizeof(struct record_gpu_graph) == 64, "record_gpu_graph");
 static_assert(sizeof(struct record_mark) == 72, "record_mark");
 static_assert(sizeof(struct record_block) == 80, "record_block");
 static_assert(sizeof(struct record_gpu_kernel) == 104, "record_gpu_kernel");

@@ -57,6 +57,23 @@ static const struct record_column columns_loss[] = {
 	COLUMN(struct record_loss, 4, reason, PLAIN),
 };
 
+static const struct record_column columns_sample[] = {
+	COLUMN(struct record_sample, 1, ticks, DELTA_PLANES),
+	COLUMN(struct record_sample, 32, value, DELTA_PLANES),
+	COLUMN(struct record_sample, 33, subject, DICTIONARY),
+	COLUMN(struct record_sample, 34, metric, DICTIONARY),
+};
+
+static const struct record_column columns_pages[] = {
+	COLUMN(struct record_pages, 1, ticks, DELTA_PLANES),
+	COLUMN(struct record_pages, 32, address, DICTIONARY),
+	COLUMN(struct record_pages, 33, size_bytes, DICTIONARY),
+	COLUMN(struct record_pages, 34, pages_sampled, DICTIONARY),
+	COLUMN(struct record_pages, 35, pages_on_node, DICTIONARY),
+	COLUMN(struct record_pages, 36, node, DICTIONARY),
+	COLUMN(struct record_pages, 37, device, DICTIONARY),
+};
+
 static const struct record_column columns_call[] = {
 	CALL_COLUMNS(struct record_call),
 	COLUMN(struct record_call, 32, object, DICTIONARY),
@@ -108,6 +125,7 @@ static const struct record_column columns_memory[] = {
 	COLUMN(struct record_memory, 34, stream, DICTIONARY),
 	COLUMN(struct record_memory, 35, op, PLAIN),
 	COLUMN(struct record_memory, 36, memory_kind, PLAIN),
+	COLUMN(struct record_memory, 37, backing, DICTIONARY),
 };
 
 static const struct record_column columns_gemm[] = {
@@ -162,6 +180,49 @@ static const struct record_column columns_block[] = {
 	COLUMN(struct record_block, 41, flags, DICTIONARY),
 };
 
+static const struct record_column columns_communicator[] = {
+	CALL_COLUMNS(struct record_communicator),
+	COLUMN(struct record_communicator, 32, handle, DICTIONARY),
+	COLUMN(struct record_communicator, 33, hash, DICTIONARY),
+	COLUMN(struct record_communicator, 34, parent, DICTIONARY),
+	COLUMN(struct record_communicator, 35, rank, DICTIONARY),
+	COLUMN(struct record_communicator, 36, rank_count, DICTIONARY),
+	COLUMN(struct record_communicator, 37, device, DICTIONARY),
+	COLUMN(struct record_communicator, 38, op, DICTIONARY),
+};
+
+static const struct record_column columns_collective[] = {
+	CALL_COLUMNS(struct record_collective),
+	COLUMN(struct record_collective, 32, communicator, DICTIONARY),
+	COLUMN(struct record_collective, 33, hash, DICTIONARY),
+	COLUMN(struct record_collective, 34, send, DICTIONARY),
+	COLUMN(struct record_collective, 35, receive, DICTIONARY),
+	COLUMN(struct record_collective, 36, count, DICTIONARY),
+	COLUMN(struct record_collective, 37, size_bytes, DICTIONARY),
+	COLUMN(struct record_collective, 38, stream, DICTIONARY),
+	COLUMN(struct record_collective, 39, sequence, DELTA_PLANES),
+	COLUMN(struct record_collective, 40, group, DELTA_PLANES),
+	COLUMN(struct record_collective, 41, peer, DICTIONARY),
+	COLUMN(struct record_collective, 42, op, DICTIONARY),
+	COLUMN(struct record_collective, 43, element, DICTIONARY),
+	COLUMN(struct record_collective, 44, reduction, DICTIONARY),
+	COLUMN(struct record_collective, 45, flags, DICTIONARY),
+};
+
+static const struct record_column columns_graph[] = {
+	CALL_COLUMNS(struct record_graph),
+	COLUMN(struct record_graph, 32, graph, DICTIONARY),
+	COLUMN(struct record_graph, 33, executable, DICTIONARY),
+	COLUMN(struct record_graph, 34, stream, DICTIONARY),
+	COLUMN(struct record_graph, 35, capture_site, DICTIONARY),
+	COLUMN(struct record_graph, 36, node_count, DICTIONARY),
+	COLUMN(struct record_graph, 37, kernel_nodes, DICTIONARY),
+	COLUMN(struct record_graph, 38, copy_nodes, DICTIONARY),
+	COLUMN(struct record_graph, 39, set_nodes, DICTIONARY),
+	COLUMN(struct record_graph, 40, graph_id, DICTIONARY),
+	COLUMN(struct record_graph, 41, op, DICTIONARY),
+};
+
 static const struct record_column columns_gpu_kernel[] = {
 	GPU_COLUMNS(struct record_gpu_kernel),
 	COLUMN(struct record_gpu_kernel, 32, kernel, DICTIONARY),
@@ -198,6 +259,10 @@ static const struct record_column columns_gpu_sync[] = {
 	COLUMN(struct record_gpu_sync, 32, scope, DICTIONARY),
 };
 
+static const struct record_column columns_gpu_graph[] = {
+	GPU_COLUMNS(struct record_gpu_graph),
+};
+
 #define SCHEMA_FIXED(kind, time)                                                                   \
 	{                                                                                          \
 		.name = #kind, .size_bytes = sizeof(struct record_##kind),                         \
@@ -218,6 +283,8 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_library] = SCHEMA_TEXT(library, path),
 	[RECORD_KIND_site] = SCHEMA_TEXT(site, frames),
 	[RECORD_KIND_loss] = SCHEMA_FIXED(loss, ticks),
+	[RECORD_KIND_sample] = SCHEMA_FIXED(sample, ticks),
+	[RECORD_KIND_pages] = SCHEMA_FIXED(pages, ticks),
 	[RECORD_KIND_call] = SCHEMA_FIXED(call, call.begin_ticks),
 	[RECORD_KIND_sync] = SCHEMA_FIXED(sync, call.begin_ticks),
 	[RECORD_KIND_copy] = SCHEMA_FIXED(copy, call.begin_ticks),
@@ -227,10 +294,14 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_gemm] = SCHEMA_FIXED(gemm, call.begin_ticks),
 	[RECORD_KIND_mark] = SCHEMA_FIXED(mark, begin_ticks),
 	[RECORD_KIND_block] = SCHEMA_FIXED(block, ticks),
+	[RECORD_KIND_communicator] = SCHEMA_FIXED(communicator, call.begin_ticks),
+	[RECORD_KIND_collective] = SCHEMA_FIXED(collective, call.begin_ticks),
+	[RECORD_KIND_graph] = SCHEMA_FIXED(graph, call.begin_ticks),
 	[RECORD_KIND_gpu_kernel] = SCHEMA_FIXED(gpu_kernel, gpu.begin_ns),
 	[RECORD_KIND_gpu_copy] = SCHEMA_FIXED(gpu_copy, gpu.begin_ns),
 	[RECORD_KIND_gpu_set] = SCHEMA_FIXED(gpu_set, gpu.begin_ns),
 	[RECORD_KIND_gpu_sync] = SCHEMA_FIXED(gpu_sync, gpu.begin_ns),
+	[RECORD_KIND_gpu_graph] = SCHEMA_FIXED(gpu_graph, gpu.begin_ns),
 };
 
 const struct record_schema *record_schema_of(uint16_t kind)

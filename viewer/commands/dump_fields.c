@@ -24,6 +24,7 @@ enum field_style {
 	STYLE_WORD,
 	STYLE_LETTER,
 	STYLE_DEVICE,
+	STYLE_METRIC,
 	STYLE_KIND
 };
 
@@ -56,6 +57,17 @@ static const struct field_rule rules[] = {
 	{"stride_a", STYLE_SIGNED, "stride_a_elements", NULL},
 	{"stride_b", STYLE_SIGNED, "stride_b_elements", NULL},
 	{"stride_c", STYLE_SIGNED, "stride_c_elements", NULL},
+	{"executable", STYLE_HEX, NULL, NULL},
+	{"capture_site", STYLE_HEX, NULL, NULL},
+	{"communicator", STYLE_HEX, NULL, NULL},
+	{"handle", STYLE_HEX, NULL, NULL},
+	{"hash", STYLE_HEX, NULL, NULL},
+	{"parent", STYLE_HEX, NULL, NULL},
+	{"send", STYLE_HEX, NULL, NULL},
+	{"receive", STYLE_HEX, NULL, NULL},
+	{"backing", STYLE_HEX, NULL, NULL},
+	{"node", STYLE_SIGNED, NULL, NULL},
+	{"metric", STYLE_METRIC, NULL, NULL},
 	{"lda", STYLE_NUMBER, "lda_elements", NULL},
 	{"ldb", STYLE_NUMBER, "ldb_elements", NULL},
 	{"ldc", STYLE_NUMBER, "ldc_elements", NULL},
@@ -79,6 +91,22 @@ static const struct field_rule rules[] = {
 	{"lost_kind", STYLE_KIND, NULL, NULL},
 	{"reason", STYLE_WORD, NULL,
 	 "unknown|ring_full|no_ring|cupti|zero_time|bad_time|damaged|write|import"},
+};
+
+static const char *const metric_names[SAMPLE_METRIC_LIMIT] = {
+#define SAMPLE(number, name, unit, about) [number] = #name,
+#include "sample.def"
+#undef SAMPLE
+};
+
+/* What the field "op" means differs between kinds. */
+static const char *const op_words[RECORD_KIND_LIMIT] = {
+	[RECORD_KIND_memory] = "unknown|alloc|free|map|unmap",
+	[RECORD_KIND_communicator] = "unknown|init|split|finalize|destroy|abort",
+	[RECORD_KIND_collective] = "unknown|all_reduce|broadcast|reduce|all_gather|reduce_scatter|"
+				   "all_to_all|gather|scatter|send|recv",
+	[RECORD_KIND_graph] = "unknown|capture_begin|capture_end|create|instantiate|update|upload|"
+			      "launch|destroy|exec_destroy",
 };
 
 static const char *bare_name(const struct record_column *column)
@@ -154,13 +182,16 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 	uint64_t value = read_unsigned(column, record);
 	enum field_style style = rule ? rule->style : STYLE_NUMBER;
 
-	/* A block's op and a memory call's op have words of their own; a mark's end 0 is no time.
-	 */
-	if (kind == RECORD_KIND_memory && !strcmp(bare_name(column), "op")) {
-		add_word(text, "unknown|alloc|free", value);
+	if (kind < RECORD_KIND_LIMIT && op_words[kind] && !strcmp(bare_name(column), "op")) {
+		add_word(text, op_words[kind], value);
 		*is_number = false;
 		return;
 	}
+	/* These names mean something else in other kinds. */
+	if (kind == RECORD_KIND_sample && !strcmp(bare_name(column), "value"))
+		style = STYLE_SIGNED;
+	else if (kind == RECORD_KIND_graph && !strcmp(bare_name(column), "graph"))
+		style = STYLE_HEX;
 	*is_number = style <= STYLE_SIGNED || style == STYLE_TICKS || style == STYLE_GPU_NS;
 	switch (style) {
 	case STYLE_SIGNED:
@@ -193,6 +224,12 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 	case STYLE_DEVICE:
 		if (value == DEVICE_UNKNOWN)
 			text_add(text, "unknown");
+		else
+			text_addf(text, "%" PRIu64, value);
+		break;
+	case STYLE_METRIC:
+		if (value < ARRAY_LEN(metric_names) && metric_names[value])
+			text_add(text, metric_names[value]);
 		else
 			text_addf(text, "%" PRIu64, value);
 		break;
