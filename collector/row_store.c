@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record_check.h"
 #include "trace_file.h"
 
 #define BLOCK_ROWS     128u
@@ -151,8 +152,7 @@ int row_store_add(struct row_store *store, uint32_t thread, uint16_t kind, const
 		if (rc < 0)
 			return rc;
 	}
-	memcpy(rows->block + (size_t)rows->block_count * schema->size_bytes, record,
-	       schema->size_bytes);
+	record_copy(rows->block + (size_t)rows->block_count * schema->size_bytes, record, schema);
 	rows->block_threads[rows->block_count++] = thread;
 	store->count++;
 	return 0;

@@ -3,6 +3,7 @@
 #include "record_check.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "bytes.h"
 #include "record.h"
@@ -51,10 +52,23 @@ enum record_verdict record_check(const void *record, size_t bytes, uint16_t *kin
 	schema = record_schema_of(*kind);
 	if (!schema->name)
 		return RECORD_FOREIGN;
-	if (size < schema->size_bytes)
+	if (size < schema->least_bytes)
 		return RECORD_BAD;
 	if (schema->column_count == 0 &&
 	    record_variable_bytes(record, *kind) > (uint64_t)size - schema->size_bytes)
 		return RECORD_BAD;
 	return RECORD_GOOD;
+}
+
+void record_copy(void *row, const void *record, const struct record_schema *schema)
+{
+	uint16_t size = bytes_load16((const char *)record + offsetof(struct record_head, size_bytes));
+
+	if (size >= schema->size_bytes) {
+		memcpy(row, record, schema->size_bytes);
+	} else {
+		memcpy(row, record, size);
+		memset((char *)row + size, 0, (size_t)schema->size_bytes - size);
+	}
+	bytes_store16((char *)row + offsetof(struct record_head, size_bytes), schema->size_bytes);
 }

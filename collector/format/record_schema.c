@@ -263,15 +263,18 @@ static const struct record_column columns_gpu_graph[] = {
 	GPU_COLUMNS(struct record_gpu_graph),
 };
 
-#define SCHEMA_FIXED(kind, time)                                                                   \
+#define SCHEMA_FIXED(kind, time) SCHEMA_GROWN(kind, time, sizeof(struct record_##kind))
+/* A kind that was only `least` bytes long once. */
+#define SCHEMA_GROWN(kind, time, least)                                                            \
 	{                                                                                          \
-		.name = #kind, .size_bytes = sizeof(struct record_##kind),                         \
+		.name = #kind, .size_bytes = sizeof(struct record_##kind), .least_bytes = (least), \
 		.column_count = sizeof(columns_##kind) / sizeof(columns_##kind[0]),                \
 		.time_offset = offsetof(struct record_##kind, time), .columns = columns_##kind     \
 	}
 #define SCHEMA_TEXT(kind, variable)                                                                \
 	{                                                                                          \
-		.name = #kind, .size_bytes = offsetof(struct record_##kind, variable)              \
+		.name = #kind, .size_bytes = offsetof(struct record_##kind, variable),             \
+		.least_bytes = offsetof(struct record_##kind, variable)                            \
 	}
 
 static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
@@ -290,7 +293,7 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_copy] = SCHEMA_FIXED(copy, call.begin_ticks),
 	[RECORD_KIND_set] = SCHEMA_FIXED(set, call.begin_ticks),
 	[RECORD_KIND_launch] = SCHEMA_FIXED(launch, call.begin_ticks),
-	[RECORD_KIND_memory] = SCHEMA_FIXED(memory, call.begin_ticks),
+	[RECORD_KIND_memory] = SCHEMA_GROWN(memory, call.begin_ticks, 88),
 	[RECORD_KIND_gemm] = SCHEMA_FIXED(gemm, call.begin_ticks),
 	[RECORD_KIND_mark] = SCHEMA_FIXED(mark, begin_ticks),
 	[RECORD_KIND_block] = SCHEMA_FIXED(block, ticks),

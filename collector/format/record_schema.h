@@ -21,6 +21,7 @@ struct record_column {
 struct record_schema {
 	const char *name;      /* of the kind, NULL for an unknown one */
 	uint16_t size_bytes;   /* sizeof the struct (TEXT kinds: of the fixed part) */
+	uint16_t least_bytes;  /* size in the version that brought the kind; see record_check.h */
 	uint16_t column_count; /* 0 for TEXT kinds */
 	uint16_t time_offset;  /* of the u64 that orders the records; 0 none */
 	const struct record_column *columns;

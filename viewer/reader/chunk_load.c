@@ -152,8 +152,7 @@ int chunk_rows_of_kind(struct chunk_loader *loader, const uint8_t *payload, size
 
 		if (found_kind != kind)
 			continue;
-		memcpy(row, record, schema->size_bytes);
-		bytes_store16(row + offsetof(struct record_head, size_bytes), schema->size_bytes);
+		record_copy(row, record, schema);
 		loader->threads[count++] = thread;
 	}
 	*batch = (struct trace_batch){

@@ -114,6 +114,27 @@ static void longer_fixed_records_are_good(void **state)
 	assert_int_equal(size_bytes, size + 16);
 }
 
+/* An older minor version had a memory record without its last field. */
+static void shorter_records_of_older_versions_lack_their_last_fields(void **state)
+{
+	const struct record_schema *schema = record_schema_of(RECORD_KIND_memory);
+	_Alignas(8) uint8_t record[SAMPLE_MAX_BYTES];
+	struct record_memory row;
+	uint16_t kind, size_bytes;
+
+	(void)state;
+	sample_record(record, RECORD_KIND_memory, SAMPLE_ZERO, 0);
+	memset(record + 64, 0x55, sizeof(row) - 64);
+	bytes_store16(record + 2, 88);
+	assert_int_equal(record_check(record, sizeof(record), &kind, &size_bytes), RECORD_GOOD);
+	record_copy(&row, record, schema);
+	assert_int_equal(row.call.head.size_bytes, sizeof(row));
+	assert_int_equal(row.size_bytes >> 56, 0x55);
+	assert_int_equal(row.backing, 0);
+	bytes_store16(record + 2, 80);
+	assert_int_equal(record_check(record, sizeof(record), &kind, &size_bytes), RECORD_BAD);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +144,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(counts_larger_than_the_record_are_bad),
 		cmocka_unit_test(unknown_kinds_are_foreign_and_keep_their_size),
 		cmocka_unit_test(longer_fixed_records_are_good),
+		cmocka_unit_test(shorter_records_of_older_versions_lack_their_last_fields),
 	};
 
 	if (argc > 1)
