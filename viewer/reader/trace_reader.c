@@ -7,23 +7,18 @@
 #include "trace_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "chunk_load.h"
 #include "error.h"
 #include "record_schema.h"
 #include "trace_clock.h"
+#include "trace_file_open.h"
 #include "trace_texts.h"
 #include "trace_walk.h"
 
-#define LOCK_WAIT_MS   10000
-#define LOCK_POLL_MS   10
 #define CHUNK_SKIPPED  0 /* in place of a chunk_type: damaged and counted */
 #define KIND_BIT(kind) (1ull << (kind))
 
@@ -40,44 +35,6 @@ struct trace {
 };
 
 /* ---- opening ---- */
-
-/* A collector that is still writing holds the lock; it finishes soon after its job. After the wait
- * the file is read as it is: the job goes on. */
-static void wait_for_writer(int fd)
-{
-	const struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
-
-	for (int waited_ms = 0; waited_ms < LOCK_WAIT_MS; waited_ms += LOCK_POLL_MS) {
-		if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
-			flock(fd, LOCK_UN);
-			return;
-		}
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return;
-		nanosleep(&pause, NULL);
-	}
-}
-
-static int open_file(struct trace *trace, const char *path, struct error *err)
-{
-	struct stat status;
-
-	trace->file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (trace->file.fd < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
-	if (fstat(trace->file.fd, &status) < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
-	if (S_ISDIR(status.st_mode))
-		return error_set(err, -EISDIR, "it is a directory");
-	if (!S_ISREG(status.st_mode))
-		return error_set(err, -EINVAL, "it is not a regular file");
-	wait_for_writer(trace->file.fd);
-	if (fstat(trace->file.fd, &status) < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
-	trace->file.bytes = (uint64_t)status.st_size;
-	trace->health.file_bytes = trace->file.bytes;
-	return 0;
-}
 
 static int read_head(struct trace *trace, struct error *err)
 {
@@ -285,7 +242,9 @@ int trace_open(const char *path, struct trace **out, struct error *err)
 		return error_set(err, -ENOMEM, "Cannot open %s: out of memory", path);
 	trace->file.fd = -1;
 	trace->path = strdup(path);
-	rc = trace->path ? open_file(trace, path, err) : error_set(err, -ENOMEM, "out of memory");
+	rc = trace->path ? trace_file_open(&trace->file, path, err)
+			 : error_set(err, -ENOMEM, "out of memory");
+	trace->health.file_bytes = trace->file.bytes;
 	if (rc == 0)
 		rc = read_head(trace, err);
 	if (rc == 0)

@@ -15,7 +15,6 @@
 #include "bytes.h"
 #include "crc32c.h"
 
-#define SCAN_BYTES	   (256u * 1024)
 #define INDEX_SEARCH_BYTES (CHUNK_MAX_PAYLOAD + 4096u)
 
 bool trace_file_read(const struct trace_file *file, uint64_t offset, void *to, size_t bytes)
@@ -73,8 +72,7 @@ static int add_chunk(struct trace_chunks *chunks, const struct trace_chunk *chun
 	return 0;
 }
 
-/* A header whose chunk has room in the file. */
-static bool read_header(const struct trace_file *file, uint64_t offset, struct trace_chunk *chunk)
+bool trace_chunk_at(const struct trace_file *file, uint64_t offset, struct trace_chunk *chunk)
 {
 	uint8_t bytes[CHUNK_HEADER_BYTES];
 
@@ -95,7 +93,7 @@ static bool find_index(const struct trace_file *file, struct trace_chunk *chunk,
 
 	lowest = lowest / 8 * 8;
 	while (high > lowest) {
-		uint64_t low = high - lowest > SCAN_BYTES ? high - SCAN_BYTES : lowest;
+		uint64_t low = high - lowest > TRACE_SCAN_BYTES ? high - TRACE_SCAN_BYTES : lowest;
 		size_t bytes = (size_t)(high - low);
 
 		if (!trace_file_read(file, low, block, bytes))
@@ -105,11 +103,13 @@ static bool find_index(const struct trace_file *file, struct trace_chunk *chunk,
 
 			if (bytes_load32(from) != TRACE_FRAME_CHUNK)
 				continue;
-			if (!read_header(file, low + at - 8, chunk))
+			if (!trace_chunk_at(file, low + at - 8, chunk))
 				continue;
-			/* Headers inside the index's own payload end elsewhere. */
-			if (chunk->offset + chunk_disk_bytes(&chunk->header) == file->bytes)
-				return chunk->header.type == CHUNK_INDEX;
+			/* The payload of a stored index is full of headers, the last of which may
+			 * end with the file; none is of an index. */
+			if (chunk->header.type == CHUNK_INDEX &&
+			    chunk->offset + chunk_disk_bytes(&chunk->header) == file->bytes)
+				return true;
 		}
 		high = low;
 	}
@@ -177,20 +177,19 @@ out:
 
 /* ---- without ---- */
 
-/* The next valid header at or behind `offset`, or the end of the file. */
-static uint64_t find_header(const struct trace_file *file, uint64_t offset, uint8_t *block)
+uint64_t trace_chunk_find(const struct trace_file *file, uint64_t offset, uint8_t *block)
 {
 	struct trace_chunk chunk;
 
 	while (offset < file->bytes && file->bytes - offset >= CHUNK_HEADER_BYTES) {
 		uint64_t left = file->bytes - offset;
-		size_t bytes = left > SCAN_BYTES ? SCAN_BYTES : (size_t)left;
+		size_t bytes = left > TRACE_SCAN_BYTES ? TRACE_SCAN_BYTES : (size_t)left;
 
 		if (!trace_file_read(file, offset, block, bytes))
 			return file->bytes;
 		for (size_t at = 0; at + 8 <= bytes; at += 8) {
 			if (bytes_load32(block + at) == TRACE_FRAME_CHUNK &&
-			    read_header(file, offset + at, &chunk))
+			    trace_chunk_at(file, offset + at, &chunk))
 				return offset + at;
 		}
 		offset += bytes / 8 * 8;
@@ -211,8 +210,8 @@ static int walk_headers(const struct trace_file *file, struct trace_chunks *chun
 	while (offset < file->bytes) {
 		uint64_t next;
 
-		if (!read_header(file, offset, &chunk)) {
-			next = find_header(file, offset + 8, block);
+		if (!trace_chunk_at(file, offset, &chunk)) {
+			next = trace_chunk_find(file, offset + 8, block);
 			chunks->damaged_bytes += next - offset;
 			offset = next;
 			continue;
@@ -231,8 +230,8 @@ static int walk_headers(const struct trace_file *file, struct trace_chunks *chun
 			struct trace_chunk after;
 
 			chunks->damaged_chunks++;
-			if (next < file->bytes && !read_header(file, next, &after))
-				next = find_header(file, offset + 8, block);
+			if (next < file->bytes && !trace_chunk_at(file, next, &after))
+				next = trace_chunk_find(file, offset + 8, block);
 			rc = 0;
 			chunks->damaged_bytes += (next < file->bytes ? next : file->bytes) - offset;
 		}
@@ -309,7 +308,7 @@ static void settle_chunks(struct trace_chunks *chunks)
 
 int trace_walk(const struct trace_file *file, struct trace_chunks *chunks)
 {
-	uint8_t *block = malloc(SCAN_BYTES);
+	uint8_t *block = malloc(TRACE_SCAN_BYTES);
 	int rc;
 
 	if (!block)

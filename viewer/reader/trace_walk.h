@@ -43,6 +43,12 @@ bool trace_file_read(const struct trace_file *file, uint64_t offset, void *to, s
 int trace_file_payload(const struct trace_file *file, const struct trace_chunk *chunk,
 		       uint8_t **buffer, size_t *capacity);
 
+/* A header whose chunk has room in the file stands at `offset`. */
+bool trace_chunk_at(const struct trace_file *file, uint64_t offset, struct trace_chunk *chunk);
+/* The next such header at or behind `offset`, or the end of the file. `block`: TRACE_SCAN_BYTES. */
+#define TRACE_SCAN_BYTES (256u * 1024)
+uint64_t trace_chunk_find(const struct trace_file *file, uint64_t offset, uint8_t *block);
+
 /* 0 or -ENOMEM. A file without one valid chunk gives an empty list. */
 int trace_walk(const struct trace_file *file, struct trace_chunks *chunks);
 
