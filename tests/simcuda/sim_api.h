@@ -13,16 +13,16 @@ enum { SIM_SYNC_EVENT = 1, SIM_SYNC_STREAM_WAIT_EVENT, SIM_SYNC_STREAM, SIM_SYNC
 
 enum { SIM_PRIORITY_GREATEST = -5, SIM_PRIORITY_LEAST = 0 };
 
-#define SIM_PCI_BUS(device) (1 + 2 * (device)->physical)
-
 /* A handle or pointer as the log prints it. */
 static inline unsigned long long sim_handle(const void *handle)
 {
 	return (unsigned long long)(uintptr_t)handle;
 }
 
-/* sim_device.c, sim_attribute.c */
+/* sim_device_list.c */
 CUresult sim_device_init(unsigned flags);
+
+/* sim_device.c, sim_attribute.c */
 CUresult sim_device_ordinal(CUdevice *device, int ordinal);
 CUresult sim_device_count(int *count);
 CUresult sim_device_name(char *name, int size, CUdevice ordinal);
@@ -31,6 +31,8 @@ CUresult sim_device_total_memory(size_t *bytes, CUdevice ordinal);
 CUresult sim_device_pci_bus_id(char *text, int size, CUdevice ordinal);
 CUresult sim_device_by_pci_bus_id(CUdevice *ordinal, const char *text);
 CUresult sim_device_can_access_peer(int *can, CUdevice first, CUdevice second);
+CUresult sim_device_peer_attribute(int *value, CUdevice_P2PAttribute attribute, CUdevice first,
+				   CUdevice second);
 CUresult sim_device_peer_access(struct sim_call *call, CUcontext peer, bool enable);
 CUresult sim_device_version(int *version);
 CUresult sim_attribute_get(int *value, CUdevice_attribute attribute, CUdevice ordinal);

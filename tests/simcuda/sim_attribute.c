@@ -90,7 +90,6 @@ static const struct constant {
 	{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
 	{CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1},
 	{CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
-	{CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, -1},
 };
 
 /* Numbers of the device; false when the attribute is none of them. */
@@ -112,7 +111,16 @@ static bool of_device(const struct sim_device *device, CUdevice_attribute attrib
 		*value = gpu->memory_gib >= 40;
 		return true;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-		*value = SIM_PCI_BUS(device);
+		*value = (int)device->address.bus;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+		*value = (int)device->address.device;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+		*value = (int)device->address.domain;
+		return true;
+	case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
+		*value = sim_state.machine ? sim_state.machine->gpus[device->physical].node : -1;
 		return true;
 	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
 		/* So that 2 * clock * bus width / 8 is the table's bandwidth. */

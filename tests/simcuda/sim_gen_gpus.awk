@@ -44,6 +44,8 @@ NF > 1 {
 	gsub(/["\\]/, "", name)
 	printf "SIM_GPU(\"%s\", \"%s\", %d, %d, %d, %d,", name, first_match($(field["name_pattern"])),
 		capability[1], capability[2], number("sm_count"), number("boost_mhz")
-	printf " %s, %s, %s, %s, %d, %d)\n", number("fp32_tflops"), number("mem_gib"),
+	printf " %s, %s, %s, %s, %d, %d,", number("fp32_tflops"), number("mem_gib"),
 		number("mem_bw_gbs"), number("l2_mib"), number("pcie_gen"), number("pcie_width")
+	printf " %s, %d, %d)\n", number("nvlink_gbs_total_bidirectional"), number("nvlink_gen"),
+		number("tdp_w")
 }

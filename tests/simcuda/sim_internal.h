@@ -22,6 +22,9 @@
 #include "simcuda.h"
 #pragma GCC visibility pop
 
+#include "sim_gpu_table.h"
+#include "sim_link.h"
+#include "sim_machine.h"
 #include "sim_tree.h"
 
 enum {
@@ -30,14 +33,6 @@ enum {
 	SIM_LOG_FIELDS_SIZE = 4096,
 	SIM_WARP = 32,
 	SIM_LEGACY_STREAM_ID = 7, /* what CUPTI calls a context's default stream */
-};
-
-/* A row of the GPU table. */
-struct sim_gpu {
-	const char *name, *device_name;
-	int major, minor, sm_count, boost_mhz;
-	double fp32_tflops, memory_gib, bandwidth_gbs, l2_mib;
-	int pcie_generation, pcie_width;
 };
 
 /* Every handle given out starts with this; sim_pool.c checks it. */
@@ -88,9 +83,10 @@ struct sim_memory_pool {
 
 struct sim_device {
 	const struct sim_gpu *gpu;
-	int ordinal, physical;
+	int ordinal, physical; /* physical: in the machine's description, where there is one */
+	struct sim_pci_address address;
 	size_t memory_bytes, live_bytes;
-	double link_rate; /* bytes per second, pinned */
+	double link_rate; /* bytes per second, pinned, where no machine is described */
 	struct sim_heap heap;
 	uint64_t compute_tail_ns;   /* kernels that fill the GPU run one after the other */
 	uint64_t engine_tail_ns[2]; /* copy engines: 0 to the device, 1 from it */
@@ -220,6 +216,7 @@ struct sim_state {
 	atomic_bool is_forked, is_exiting, has_log;
 	struct sim_device devices[SIM_DEVICES_MAX];
 	int device_count;
+	const struct sim_machine *machine; /* of SIMCUDA_MACHINE, or NULL */
 	uint64_t oom_at_bytes;
 	_Atomic(const struct simcuda_tool *) tool;
 };
@@ -279,7 +276,6 @@ void sim_pool_free(enum sim_pool_type type, void *object);
 bool sim_pool_holds(enum sim_pool_type type, const void *handle);
 
 /* sim_model.c */
-const struct sim_gpu *sim_model_find_gpu(const char *name);
 double sim_model_link_rate(const struct sim_gpu *gpu);
 void sim_model_load_costs(const char *path);
 const struct sim_named_cost *sim_model_named_cost(const char *kernel);

@@ -8,7 +8,6 @@
  */
 #include "sim_internal.h"
 
-#include <ctype.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,62 +29,11 @@ enum {
 	COSTS_MAX = 256,
 };
 
-static const struct sim_gpu gpus[] = {
-#define SIM_GPU(...) {__VA_ARGS__},
-#include "sim_gpus.inc"
-#undef SIM_GPU
-};
-
 static struct cost_rule {
 	regex_t name;
 	struct sim_named_cost cost;
 } costs[COSTS_MAX];
 static unsigned cost_count;
-
-/* "GeForce RTX 4090", "rtx4090" -> "rtx4090"; "A100-SXM4-80GB", "a100-sxm-80gb" -> "a100sxm80gb".
- */
-static void normalise(const char *name, char *out, size_t size)
-{
-	static const char *const dropped[] = {"nvidia", "geforce", "tesla"};
-	size_t used = 0;
-
-	while (*name && used + 1 < size) {
-		size_t skip = 0;
-
-		for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++) {
-			if (strncasecmp(name, dropped[i], strlen(dropped[i])) == 0)
-				skip = strlen(dropped[i]);
-		}
-		if (skip > 0) {
-			name += skip;
-			continue;
-		}
-		if (isalnum((unsigned char)*name)) {
-			out[used++] = (char)tolower((unsigned char)*name);
-			if (used >= 3 && memcmp(out + used - 3, "sxm", 3) == 0 &&
-			    isdigit((unsigned char)name[1]))
-				name++;
-		}
-		name++;
-	}
-	out[used] = '\0';
-}
-
-const struct sim_gpu *sim_model_find_gpu(const char *name)
-{
-	const struct sim_gpu *begins_so = NULL;
-	char wanted[128], have[128];
-
-	normalise(name, wanted, sizeof(wanted));
-	for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
-		normalise(gpus[i].name, have, sizeof(have));
-		if (strcmp(have, wanted) == 0)
-			return &gpus[i];
-		if (!begins_so && wanted[0] && strncmp(have, wanted, strlen(wanted)) == 0)
-			begins_so = &gpus[i];
-	}
-	return begins_so;
-}
 
 double sim_model_link_rate(const struct sim_gpu *gpu)
 {
