@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exported functions: every row of sim_api_core.def and sim_api_memory.def becomes one, with
+ * The exported functions: every row of the sim_api_*.def becomes one, with
  * its begin and end (sim_call.c) around the body that the row names.
  */
 #include "sim_api.h"
+#include "sim_api_alloc.h"
 
 #define SIM_EXPORT(is_twin, flags, name, parameters, body)                                         \
 	CUresult CUDAAPI name parameters                                                           \
@@ -25,3 +26,4 @@
 
 #include "sim_api_core.def"
 #include "sim_api_memory.def"
+#include "sim_api_alloc.def"

@@ -120,8 +120,15 @@ CUresult sim_memory_free_async(struct sim_call *call, CUdeviceptr address, CUstr
 CUresult sim_memory_pool_of_device(CUmemoryPool *pool, CUdevice ordinal, bool is_default);
 CUresult sim_memory_pool_set(CUdevice ordinal, CUmemoryPool handle);
 CUresult sim_memory_pool_create(CUmemoryPool *pool, const CUmemPoolProps *properties);
-CUresult sim_memory_pool_destroy(CUmemoryPool handle);
-CUresult sim_memory_pool_trim(CUmemoryPool handle);
+CUresult sim_memory_pool_of_location(CUmemoryPool *pool, const CUmemLocation *location,
+				     CUmemAllocationType type, bool is_default);
+CUresult sim_memory_pool_destroy(struct sim_call *call, CUmemoryPool handle);
+CUresult sim_memory_pool_trim(struct sim_call *call, CUmemoryPool handle, size_t keep_bytes);
+CUresult sim_memory_pool_access(CUmemoryPool handle, const CUmemAccessDesc *access, size_t count);
+struct sim_memory_pool *sim_memory_pool_new(struct sim_device *device);
+/* The range that begins at the address and is of one of the kinds, or NULL. */
+struct sim_range *sim_memory_find_start(uint64_t address, enum sim_memory_kind a,
+					enum sim_memory_kind b);
 CUresult sim_memory_pool_attribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value,
 				   bool is_set);
 CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer);

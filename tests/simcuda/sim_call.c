@@ -3,7 +3,7 @@
  * What happens around every exported driver function: correlation id, tool callbacks, faults, the
  * lock, the wait at the end, and the log line. Also the thread's state and what fork and exit do.
  */
-#include "sim_internal.h"
+#include "sim_api.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,6 +47,7 @@ static void free_thread(void *data)
 	struct sim_thread *thread = data;
 
 	free(thread->log_fields);
+	free(thread->live_lines);
 	free(thread);
 	this_thread = NULL;
 }
@@ -202,11 +203,22 @@ static void report_sync(const struct sim_call *call)
 	sim_unlock();
 }
 
+/* A pool gives back what it need not keep whenever the host has waited for the device. */
+static void release_pools(struct sim_call *call)
+{
+	sim_lock();
+	if (call->context->device && sim_pool_memory_release(call->context->device, false))
+		sim_note_live(call);
+	sim_unlock();
+}
+
 CUresult sim_call_end(struct sim_call *call, CUresult result)
 {
 	if (call->is_locked) {
 		sim_unlock();
 		wait_for(call->wait_ns, call->wait_after, !call->is_waiting_without_spin);
+		if (call->sync_type && call->context)
+			release_pools(call);
 		if (call->sync_type && call->context && sim_activity_is_wanted())
 			report_sync(call);
 		if (sim_state.has_log && (call->flags & LOG)) {

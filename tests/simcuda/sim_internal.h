@@ -41,7 +41,25 @@ struct sim_object {
 	struct sim_object *next_free;
 };
 
-enum sim_memory_kind { SIM_DEVICE, SIM_HOST, SIM_REGISTERED, SIM_MANAGED, SIM_PAGEABLE };
+/* MAPPED: physical memory at a reserved address; IMPORTED: memory of another process. */
+enum sim_memory_kind {
+	SIM_DEVICE,
+	SIM_HOST,
+	SIM_REGISTERED,
+	SIM_MANAGED,
+	SIM_MAPPED,
+	SIM_IMPORTED,
+	SIM_PAGEABLE
+};
+
+/* What is counted of a device's memory (sim_live.c). PLAIN, ARRAY, POOL_RESERVED and PHYSICAL fill
+ * the device; POOL is the part of POOL_RESERVED in use; the others are addresses or host memory. */
+enum sim_live_kind {
+#define LIVE(NAME, name) SIM_LIVE_##NAME,
+#include "sim_live.def"
+#undef LIVE
+	SIM_LIVE_KINDS
+};
 
 /* A block of device address space, used or free, or a piece of host memory that the driver knows.
  */
@@ -60,6 +78,11 @@ struct sim_range {
 	bool is_module_global;
 	struct sim_memory_pool *pool; /* of stream-ordered memory */
 	uint64_t buffer_id;
+	struct sim_physical *physical; /* behind a mapped range */
+	uint64_t ready_ns;	       /* when freed pool memory is really free */
+	const struct sim_stream *freed_on;
+	int access, location; /* CUmemAccess_flags of a mapped range; where managed memory is */
+	bool is_read_mostly;
 };
 
 /* A place in the order of the worker's jobs: after the newest job and the newest host function. */
@@ -74,25 +97,34 @@ struct sim_heap {
 	struct sim_tree free_blocks;
 };
 
+/* sim_memory_pool.c: chunks of device memory, cut into blocks by a heap of its own. */
 struct sim_memory_pool {
 	struct sim_object object;
+	struct sim_memory_pool *next; /* of the device */
 	struct sim_device *device;
-	uint64_t release_threshold, used, used_high;
+	struct sim_heap heap;
+	struct sim_chunk *chunks;
+	struct sim_range *freed; /* by next_dropped: given back, maybe still in use by a stream */
+	uint64_t release_threshold, used_high, reserved_high, used, reserved, max_bytes;
 	int follow_event, allow_opportunistic, allow_internal;
+	unsigned handle_types;
+	bool is_imported, is_destroyed; /* destroyed: goes with its last allocation */
 };
 
 struct sim_device {
 	const struct sim_gpu *gpu;
 	int ordinal, physical; /* physical: in the machine's description, where there is one */
 	struct sim_pci_address address;
-	size_t memory_bytes, live_bytes;
+	size_t memory_bytes, others_bytes; /* others: held by processes that are not there */
+	size_t live[SIM_LIVE_KINDS];
+	bool live_is_changed;
 	double link_rate; /* bytes per second, pinned, where no machine is described */
 	struct sim_heap heap;
 	uint64_t compute_tail_ns;   /* kernels that fill the GPU run one after the other */
 	uint64_t engine_tail_ns[2]; /* copy engines: 0 to the device, 1 from it */
 	struct sim_context *primary;
 	unsigned primary_count, primary_flags;
-	struct sim_memory_pool *default_pool, *current_pool;
+	struct sim_memory_pool *default_pool, *current_pool, *pools;
 	unsigned char uuid[16];
 	struct sim_after reuse_after; /* of memory that was freed in stream order */
 	uint32_t peers;		      /* ordinals that this device's contexts may access */
@@ -186,6 +218,7 @@ struct sim_thread {
 	struct sim_function *cost_function; /* whose next launch costs `cost` */
 	struct simcuda_cost cost;
 	char *log_fields;
+	char *live_lines; /* of the call that just changed what is live */
 };
 
 /* Flags of the rows of sim_api*.def. */
@@ -203,8 +236,7 @@ struct sim_call {
 	bool is_waiting_without_spin;
 	size_t log_used;
 	bool live_is_changed;
-	size_t live_bytes; /* of all devices, after the change */
-	uint64_t wait_ns;  /* to be over before the call returns, and so is wait_after */
+	uint64_t wait_ns; /* to be over before the call returns, and so is wait_after */
 	struct sim_after wait_after;
 	uint64_t begin_ns;
 	int sync_type; /* CUpti_ActivitySynchronizationType of the wait, 0 for none */
@@ -269,6 +301,8 @@ enum sim_pool_type {
 	POOL_MODULE,
 	POOL_FUNCTION,
 	POOL_MEMORY,
+	POOL_PHYSICAL,
+	POOL_ARRAY,
 	POOL_TYPES
 };
 void *sim_pool_new(enum sim_pool_type type);
@@ -364,7 +398,45 @@ void sim_memory_know(struct sim_range *range, struct sim_context *context,
 		     enum sim_memory_kind kind);
 void sim_memory_forget(struct sim_range *range);
 bool sim_memory_overlaps(uint64_t address, size_t bytes);
-size_t sim_memory_live_bytes(void);
+void sim_memory_know_free_standing(struct sim_range *range, struct sim_device *device,
+				   enum sim_memory_kind kind);
+
+/* sim_live.c: the truth about live memory. */
+void sim_live_add(struct sim_device *device, enum sim_live_kind kind, size_t bytes);
+void sim_live_sub(struct sim_device *device, enum sim_live_kind kind, size_t bytes);
+enum sim_live_kind sim_live_kind_of(const struct sim_range *range);
+size_t sim_live_occupied(const struct sim_device *device);
+size_t sim_live_free(const struct sim_device *device);
+bool sim_live_has_room(const struct sim_device *device, size_t bytes);
+void sim_live_write(struct sim_call *call);
+
+/* sim_memory_pool.c */
+void sim_pool_memory_give(struct sim_range *range);
+/* Gives chunks that are wholly free back to the device, down to the thresholds, or all of them. */
+bool sim_pool_memory_release(struct sim_device *device, bool all);
+
+/* sim_array.c: an array lies row by row in device memory. */
+struct sim_array {
+	struct sim_object object;
+	struct sim_array *next;
+	struct sim_context *context;
+	struct sim_device *device;
+	struct sim_range *range; /* NULL: a level of `parent` */
+	struct sim_array *parent;
+	CUDA_ARRAY3D_DESCRIPTOR description;
+	size_t row_bytes, rows, slices, offset; /* slices: depth or layers */
+	size_t bytes;
+	unsigned levels; /* of a mipmapped one, else 0 */
+	struct sim_array *level_arrays[16];
+};
+struct sim_array *sim_array_find(CUarray handle);
+uint64_t sim_array_address(const struct sim_array *array);
+void sim_array_drop_context(const struct sim_context *context);
+
+/* sim_vmm.c */
+void sim_vmm_forget(struct sim_range *range);
+/* sim_ipc.c */
+void sim_ipc_forget(struct sim_range *range);
 void sim_memory_drop_context(const struct sim_context *context);
 
 /* sim_image.c: kernel names inside a cubin or fatbin, where they can be read. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = SIM_LOG_FIELDS_SIZE + 1024 };
+enum { LINE_SIZE = 2 * SIM_LOG_FIELDS_SIZE + 1024 };
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -1;
@@ -91,8 +91,8 @@ void sim_log_call(struct sim_call *call, CUresult result)
 			  call->thread->tid, call->function, (int)result, (int)call->log_used,
 			  call->log_used > 0 ? call->thread->log_fields : "");
 	if (call->live_is_changed)
-		more = snprintf(line + length, sizeof(line) - (size_t)length, "live\t%zu\n",
-				call->live_bytes);
+		more = snprintf(line + length, sizeof(line) - (size_t)length, "%s",
+				call->thread->live_lines ? call->thread->live_lines : "");
 	write_line(line, (size_t)length + (size_t)more);
 	pthread_mutex_unlock(&log_lock);
 }

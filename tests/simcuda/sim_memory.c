@@ -29,6 +29,26 @@ bool sim_memory_overlaps(uint64_t address, size_t bytes)
 	return sim_memory_find(address) || (next && next->key < address + bytes);
 }
 
+/* Mapped memory goes on in the next mapping of the same reservation, as long as it may be touched.
+ */
+static bool reaches(const struct sim_range *range, uint64_t address, size_t bytes)
+{
+	const ptrdiff_t backing = range->backing;
+	uint64_t end = address + bytes;
+
+	if (end < address || (range->kind == SIM_MAPPED && !range->access))
+		return false;
+	while (end > range->base + range->bytes) {
+		if (range->kind != SIM_MAPPED)
+			return false;
+		range = sim_memory_find(range->base + range->bytes);
+		if (!range || range->kind != SIM_MAPPED || !range->access ||
+		    range->backing != backing)
+			return false;
+	}
+	return true;
+}
+
 bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 {
 	const struct sim_range *range = sim_memory_find(address);
@@ -39,7 +59,7 @@ bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 		place->device = NULL;
 		return true;
 	}
-	if (bytes > range->bytes - (address - range->base))
+	if (!reaches(range, address, bytes))
 		return false;
 	place->bytes = (void *)((intptr_t)address + range->backing);
 	place->kind = range->kind;
@@ -47,17 +67,25 @@ bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 	return true;
 }
 
-void sim_memory_know(struct sim_range *range, struct sim_context *context,
-		     enum sim_memory_kind kind)
+void sim_memory_know_free_standing(struct sim_range *range, struct sim_device *device,
+				   enum sim_memory_kind kind)
 {
 	range->kind = kind;
-	range->context = context;
-	range->device = context->device;
+	range->context = NULL;
+	range->device = device;
 	range->buffer_id = ++last_buffer_id;
 	range->flags = 0;
 	range->is_module_global = false;
 	range->pool = NULL;
+	range->physical = NULL;
 	sim_tree_insert(&known, &range->by_address, range->base, 0);
+}
+
+void sim_memory_know(struct sim_range *range, struct sim_context *context,
+		     enum sim_memory_kind kind)
+{
+	sim_memory_know_free_standing(range, context->device, kind);
+	range->context = context;
 }
 
 void sim_memory_forget(struct sim_range *range)
@@ -70,14 +98,15 @@ CUresult sim_memory_take(struct sim_context *context, size_t bytes, struct sim_r
 	struct sim_device *device = context->device;
 	struct sim_range *range;
 
-	if (bytes > device->memory_bytes - device->live_bytes ||
-	    (sim_state.oom_at_bytes > 0 && device->live_bytes + bytes > sim_state.oom_at_bytes))
+	/* What pools keep for later is given back before a request fails. */
+	if (!sim_live_has_room(device, bytes) &&
+	    !(sim_pool_memory_release(device, true) && sim_live_has_room(device, bytes)))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	range = sim_heap_take(&device->heap, bytes);
 	if (!range)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_memory_know(range, context, SIM_DEVICE);
-	device->live_bytes += bytes;
+	sim_live_add(device, SIM_LIVE_PLAIN, bytes);
 	*taken = range;
 	return CUDA_SUCCESS;
 }
@@ -96,31 +125,29 @@ struct sim_range *sim_memory_take_global(struct sim_context *context, size_t byt
 void sim_memory_give(struct sim_range *range)
 {
 	sim_memory_forget(range);
+	if (!range->is_module_global)
+		sim_live_sub(range->device, sim_live_kind_of(range), range->bytes);
 	switch (range->kind) {
 	case SIM_DEVICE:
-		if (!range->is_module_global)
-			range->device->live_bytes -= range->bytes;
-		if (range->pool && range->pool->object.is_live)
-			range->pool->used -= range->bytes;
-		sim_heap_give(&range->device->heap, range);
+		if (range->pool)
+			sim_pool_memory_give(range);
+		else
+			sim_heap_give(&range->device->heap, range);
 		return;
 	case SIM_HOST:
 	case SIM_MANAGED:
 		munmap((void *)(uintptr_t)range->base, range->reserved_bytes);
 		break;
+	case SIM_MAPPED:
+		sim_vmm_forget(range);
+		break;
+	case SIM_IMPORTED:
+		sim_ipc_forget(range);
+		break;
 	default:
 		break;
 	}
 	free(range);
-}
-
-size_t sim_memory_live_bytes(void)
-{
-	size_t total = 0;
-
-	for (int i = 0; i < sim_state.device_count; i++)
-		total += sim_state.devices[i].live_bytes;
-	return total;
 }
 
 struct drop {
@@ -143,6 +170,7 @@ void sim_memory_drop_context(const struct sim_context *context)
 {
 	struct drop drop = {.context = context};
 
+	sim_array_drop_context(context);
 	sim_tree_visit(&known, find_of_context, &drop);
 	while (drop.found) {
 		struct sim_range *range = drop.found;

@@ -13,7 +13,7 @@ enum { PAGE = 4096, PITCH_ALIGNMENT = 512 };
 void sim_note_live(struct sim_call *call)
 {
 	call->live_is_changed = true;
-	call->live_bytes = sim_memory_live_bytes();
+	sim_live_write(call);
 }
 
 CUresult sim_memory_alloc(struct sim_call *call, CUdeviceptr *address, size_t bytes)
@@ -51,9 +51,8 @@ CUresult sim_memory_alloc_pitch(struct sim_call *call, CUdeviceptr *address, siz
 	return CUDA_SUCCESS;
 }
 
-/* The range that begins at the address and is of one of the kinds, or NULL. */
-static struct sim_range *find_start(uint64_t address, enum sim_memory_kind a,
-				    enum sim_memory_kind b)
+struct sim_range *sim_memory_find_start(uint64_t address, enum sim_memory_kind a,
+					enum sim_memory_kind b)
 {
 	struct sim_range *range = sim_memory_find(address);
 
@@ -67,22 +66,19 @@ static struct sim_range *find_start(uint64_t address, enum sim_memory_kind a,
 static CUresult free_after_work(struct sim_call *call, uint64_t address, enum sim_memory_kind a,
 				enum sim_memory_kind b)
 {
-	struct sim_range *range = find_start(address, a, b);
-	bool is_live;
+	struct sim_range *range = sim_memory_find_start(address, a, b);
 
 	SIM_NOTE(call, "address=0x%llx", (unsigned long long)address);
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Any context may be copying from or to it. */
 	sim_call_wait_now(call, range->context->tail_ns, sim_worker_everything());
-	range = find_start(address, a, b);
+	range = sim_memory_find_start(address, a, b);
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
 	SIM_NOTE(call, "bytes=%zu", range->bytes);
-	is_live = range->kind == SIM_DEVICE;
 	sim_memory_give(range);
-	if (is_live)
-		sim_note_live(call);
+	sim_note_live(call);
 	return CUDA_SUCCESS;
 }
 
@@ -120,8 +116,11 @@ static CUresult map_host(struct sim_call *call, void **address, size_t bytes, un
 	range->reserved_bytes = mapped;
 	sim_memory_know(range, call->context, kind);
 	range->flags = flags;
+	range->location = CU_DEVICE_INVALID;
+	sim_live_add(range->device, sim_live_kind_of(range), bytes);
 	*address = memory;
 	SIM_NOTE(call, "address=0x%llx", (unsigned long long)range->base);
+	sim_note_live(call);
 	return CUDA_SUCCESS;
 }
 
@@ -170,12 +169,15 @@ CUresult sim_memory_register_host(struct sim_call *call, void *address, size_t b
 	range->bytes = range->reserved_bytes = bytes;
 	sim_memory_know(range, call->context, SIM_REGISTERED);
 	range->flags = flags;
+	sim_live_add(range->device, SIM_LIVE_REGISTERED, bytes);
+	sim_note_live(call);
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_memory_unregister_host(struct sim_call *call, void *address)
 {
-	struct sim_range *range = find_start((uintptr_t)address, SIM_REGISTERED, SIM_REGISTERED);
+	struct sim_range *range =
+		sim_memory_find_start((uintptr_t)address, SIM_REGISTERED, SIM_REGISTERED);
 
 	SIM_NOTE(call, "address=0x%llx", sim_handle(address));
 	if (!address)
@@ -183,9 +185,10 @@ CUresult sim_memory_unregister_host(struct sim_call *call, void *address)
 	if (!range)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	sim_call_wait_now(call, range->context->tail_ns, sim_worker_everything());
-	if (find_start((uintptr_t)address, SIM_REGISTERED, SIM_REGISTERED) != range)
+	if (sim_memory_find_start((uintptr_t)address, SIM_REGISTERED, SIM_REGISTERED) != range)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	sim_memory_give(range);
+	sim_note_live(call);
 	return CUDA_SUCCESS;
 }
 
@@ -215,7 +218,7 @@ CUresult sim_memory_info(struct sim_call *call, size_t *free_bytes, size_t *tota
 	const struct sim_device *device = call->context->device;
 
 	if (free_bytes)
-		*free_bytes = device->memory_bytes - device->live_bytes;
+		*free_bytes = sim_live_free(device);
 	if (total_bytes)
 		*total_bytes = device->memory_bytes;
 	return CUDA_SUCCESS;
@@ -231,57 +234,5 @@ CUresult sim_memory_address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr 
 		*base = range->base;
 	if (bytes)
 		*bytes = range->bytes;
-	return CUDA_SUCCESS;
-}
-
-CUresult sim_memory_alloc_async(struct sim_call *call, CUdeviceptr *address, size_t bytes,
-				CUmemoryPool pool_handle, CUstream stream)
-{
-	struct sim_memory_pool *pool = (struct sim_memory_pool *)pool_handle;
-	struct sim_context *owner = call->context;
-	struct sim_range *range;
-	CUresult result;
-
-	SIM_NOTE(call, "bytes=%zu\tstream=0x%llx", bytes, sim_handle(stream));
-	if (!address || bytes == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!sim_stream_find(call, stream))
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!pool)
-		pool = owner->device->current_pool;
-	else if (!sim_pool_holds(POOL_MEMORY, pool) || pool->device != owner->device)
-		return CUDA_ERROR_INVALID_VALUE;
-	sim_call_wait_now(call, 0, owner->device->reuse_after);
-	result = sim_memory_take(owner, bytes, &range);
-	if (result)
-		return result;
-	range->pool = pool;
-	pool->used += bytes;
-	if (pool->used > pool->used_high)
-		pool->used_high = pool->used;
-	*address = range->base;
-	SIM_NOTE(call, "address=0x%llx", (unsigned long long)range->base);
-	sim_note_live(call);
-	return CUDA_SUCCESS;
-}
-
-/* In stream order nothing later can be modelled earlier, so the address is free again at once; only
- * bytes that are still to be moved hold up the next allocation. */
-CUresult sim_memory_free_async(struct sim_call *call, CUdeviceptr address, CUstream stream)
-{
-	struct sim_range *range = find_start(address, SIM_DEVICE, SIM_DEVICE);
-	const struct sim_stream *order = sim_stream_find(call, stream);
-
-	SIM_NOTE(call, "address=0x%llx\tstream=0x%llx", (unsigned long long)address,
-		 sim_handle(stream));
-	if (!range || !range->pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!order)
-		return CUDA_ERROR_INVALID_HANDLE;
-	range->device->reuse_after =
-		sim_worker_join(range->device->reuse_after, sim_stream_after(order));
-	SIM_NOTE(call, "bytes=%zu", range->bytes);
-	sim_memory_give(range);
-	sim_note_live(call);
 	return CUDA_SUCCESS;
 }

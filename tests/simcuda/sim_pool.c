@@ -6,6 +6,7 @@
  * destroyed handle stays recognisable for long. The caller holds sim_lock.
  */
 #include "sim_internal.h"
+#include "sim_vmm.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +30,8 @@ static struct pool pools[POOL_TYPES] = {
 	[POOL_MODULE] = {.object_bytes = sizeof(struct sim_module)},
 	[POOL_FUNCTION] = {.object_bytes = sizeof(struct sim_function)},
 	[POOL_MEMORY] = {.object_bytes = sizeof(struct sim_memory_pool)},
+	[POOL_PHYSICAL] = {.object_bytes = sizeof(struct sim_physical)},
+	[POOL_ARRAY] = {.object_bytes = sizeof(struct sim_array)},
 };
 
 static void show_to_leak_checker(struct pool *pool)

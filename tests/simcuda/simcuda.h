@@ -15,6 +15,7 @@
  *                           dashes such as a100-sxm-80gb, h100-sxm, rtx4090. Default a100-sxm-80gb.
  *   SIMCUDA_GPUS=N          number of devices, 1..16. Default 1.
  *   SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's.
+ *   SIMCUDA_OTHERS_MIB=N    of it, held by other processes. Default 0.
  *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
  *                           and width: see sim_model.c.
  *   SIMCUDA_TIME_SCALE=X    wall seconds per modelled second. Default 1. 0: work completes at once
@@ -39,13 +40,15 @@
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
  *         times on the clock that CUPTI reports
- *   live  BYTES                                  device bytes live, after each change
+ *   live  BYTES device= KIND=...                 device bytes live, after each change; the kinds of
+ *         the device that changed are in sim_live.def
  *
  * Details: FUNC and FUNCTION are exported names (cuMemAlloc_v2); FUNC without _v2, _ptsz and the
  * like means all versions of it together. stream= is the handle as passed (0x hex) in call lines,
- * where a line that creates a stream adds id=, and CUPTI's stream id in gpu lines. Managed memory
- * and module globals are not in the live bytes. A failed call has the fields known before it
- * failed, one that SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
+ * where a line that creates a stream adds id=, and CUPTI's stream id in gpu lines. BYTES are those
+ * of plain memory, arrays, used pool memory and physical memory of all devices; managed memory,
+ * module globals and what pools keep for later are not in them. A failed call has the fields known
+ * before it failed, one that SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
  */
 #ifndef GPUTRACE_SIMCUDA_H
 #define GPUTRACE_SIMCUDA_H
