@@ -177,8 +177,12 @@ void sim_activity_deliver(bool to_tool)
 
 void simcuda_deliver(void)
 {
-	if (!sim_state.is_forked)
-		sim_activity_deliver(true);
+	if (sim_state.is_forked)
+		return;
+	sim_lock();
+	sim_meeting_poll();
+	sim_unlock();
+	sim_activity_deliver(true);
 }
 
 void simcuda_attach_tool(const struct simcuda_tool *tool)

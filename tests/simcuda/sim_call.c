@@ -63,6 +63,7 @@ static void after_fork_in_child(void)
 		sim_state.has_log = false;
 	}
 	sim_worker_reset_after_fork();
+	sim_meeting_reset_after_fork();
 	sim_activity_reset_after_fork();
 	sim_log_reset_after_fork();
 }

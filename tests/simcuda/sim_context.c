@@ -104,6 +104,7 @@ CUresult sim_context_destroy(struct sim_call *call, CUcontext handle)
 
 	if (!context || context->is_primary)
 		return handle ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
+	sim_meeting_settle_context(context);
 	sim_call_wait_now(call, context->tail_ns, context->after);
 	if (find_context(handle) != context)
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -159,6 +160,7 @@ CUresult sim_context_release_primary(struct sim_call *call, CUdevice ordinal, bo
 		return reset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 	if (!reset && (device->primary_count == 0 || --device->primary_count > 0))
 		return device->primary_count == 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+	sim_meeting_settle_context(primary);
 	sim_call_wait_now(call, primary->tail_ns, primary->after);
 	if (primary->unique_id != 0)
 		reopen_as_empty(primary);
@@ -245,6 +247,7 @@ CUresult sim_context_synchronize(struct sim_call *call, CUcontext handle)
 	call->context = context;
 	call->is_waiting_without_spin = context->flags & CU_CTX_SCHED_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_CONTEXT;
+	sim_meeting_settle_context(context);
 	sim_call_wait(call, context->tail_ns, context->after);
 	return CUDA_SUCCESS;
 }

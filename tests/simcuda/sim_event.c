@@ -59,8 +59,8 @@ CUresult sim_event_destroy(struct sim_call *call, CUevent handle)
 CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream_handle,
 			  unsigned flags)
 {
-	struct sim_event *event = find_event(handle);
 	const struct sim_stream *stream = sim_stream_find(call, stream_handle);
+	struct sim_event *event = find_event(handle);
 	uint64_t now, ready;
 
 	SIM_NOTE(call, "event=0x%llx\tstream=0x%llx", sim_handle(handle),

@@ -378,6 +378,16 @@ void sim_activity_deliver(bool to_tool);
 bool sim_activity_is_pending(void);
 void sim_activity_reset_after_fork(void);
 
+/* sim_meeting.c: kernels that end when other processes have come. The settling functions wait and
+ * give up the lock meanwhile. */
+bool sim_meeting_is_next(const void *kernel);
+CUresult sim_meeting_open(struct sim_stream *stream, const struct simcuda_activity *activity);
+void sim_meeting_settle_stream(const struct sim_stream *stream);
+void sim_meeting_settle_context(const struct sim_context *context);
+bool sim_meeting_is_open(const struct sim_stream *stream);
+void sim_meeting_poll(void);
+void sim_meeting_reset_after_fork(void);
+
 /* sim_memory.c, sim_heap.c */
 bool sim_heap_reserve(struct sim_heap *heap, size_t bytes);
 struct sim_range *sim_heap_take(struct sim_heap *heap, size_t bytes);

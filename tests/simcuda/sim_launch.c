@@ -92,6 +92,23 @@ static void schedule(struct sim_call *call, struct sim_stream *stream,
 		device->compute_tail_ns = *end_ns;
 }
 
+static void describe(const struct sim_call *call, const struct sim_stream *stream,
+		     const struct sim_function *function, const struct sim_launch *launch,
+		     struct simcuda_activity *activity)
+{
+	activity->correlation = call->correlation;
+	activity->device = (uint32_t)stream->context->device->ordinal;
+	activity->context = stream->context->id;
+	activity->stream = stream->id;
+	activity->is_async = 1;
+	memcpy(activity->grid, launch->grid, sizeof(activity->grid));
+	memcpy(activity->block, launch->block, sizeof(activity->block));
+	activity->shared_static = (uint32_t)function->static_shared_bytes;
+	activity->shared_dynamic = launch->shared_bytes;
+	activity->registers = (uint32_t)function->registers;
+	activity->name = function->name;
+}
+
 CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 			   const struct sim_launch *launch)
 {
@@ -118,22 +135,13 @@ CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 	if (!wait_for_room(call, stream, launch->stream) || !sim_module_function(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	schedule(call, stream, function, launch, &activity.begin_ns, &activity.end_ns);
+	describe(call, stream, function, launch, &activity);
+	if (sim_meeting_is_next(handle))
+		return sim_meeting_open(stream, &activity);
 	sim_stream_advance(stream, activity.end_ns, stream->after);
 	remember_end(stream, activity.end_ns);
-	if (!sim_activity_is_wanted())
-		return CUDA_SUCCESS;
-	activity.correlation = call->correlation;
-	activity.device = (uint32_t)stream->context->device->ordinal;
-	activity.context = stream->context->id;
-	activity.stream = stream->id;
-	activity.is_async = 1;
-	memcpy(activity.grid, launch->grid, sizeof(activity.grid));
-	memcpy(activity.block, launch->block, sizeof(activity.block));
-	activity.shared_static = (uint32_t)function->static_shared_bytes;
-	activity.shared_dynamic = launch->shared_bytes;
-	activity.registers = (uint32_t)function->registers;
-	activity.name = function->name;
-	sim_activity_add(&activity);
+	if (sim_activity_is_wanted())
+		sim_activity_add(&activity);
 	return CUDA_SUCCESS;
 }
 

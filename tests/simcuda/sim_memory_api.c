@@ -72,6 +72,7 @@ static CUresult free_after_work(struct sim_call *call, uint64_t address, enum si
 	if (!range)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Any context may be copying from or to it. */
+	sim_meeting_settle_context(range->context);
 	sim_call_wait_now(call, range->context->tail_ns, sim_worker_everything());
 	range = sim_memory_find_start(address, a, b);
 	if (!range)

@@ -62,7 +62,7 @@ static struct sim_stream *stream_of_thread(struct sim_thread *thread, struct sim
 	return stream;
 }
 
-struct sim_stream *sim_stream_find(struct sim_call *call, CUstream handle)
+static struct sim_stream *find_stream(struct sim_call *call, CUstream handle)
 {
 	struct sim_stream *stream = (struct sim_stream *)handle;
 
@@ -71,6 +71,17 @@ struct sim_stream *sim_stream_find(struct sim_call *call, CUstream handle)
 	if (!handle || handle == CU_STREAM_LEGACY)
 		return call->context->legacy;
 	return sim_pool_holds(POOL_STREAM, handle) && !stream->owner ? stream : NULL;
+}
+
+/* Waits for the other processes of an open kernel, so the lock may be given up. */
+struct sim_stream *sim_stream_find(struct sim_call *call, CUstream handle)
+{
+	struct sim_stream *stream = find_stream(call, handle);
+
+	if (!stream || !sim_meeting_is_open(stream))
+		return stream;
+	sim_meeting_settle_stream(stream);
+	return find_stream(call, handle);
 }
 
 uint64_t sim_stream_ready_ns(const struct sim_stream *stream)
@@ -132,6 +143,9 @@ CUresult sim_stream_destroy(struct sim_call *call, CUstream handle)
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!sim_pool_holds(POOL_STREAM, handle) || stream->owner || stream->is_legacy)
 		return CUDA_ERROR_INVALID_HANDLE;
+	sim_meeting_settle_stream(stream);
+	if (!sim_pool_holds(POOL_STREAM, handle))
+		return CUDA_ERROR_INVALID_HANDLE;
 	sim_stream_free(stream);
 	return CUDA_SUCCESS;
 }
@@ -152,11 +166,14 @@ CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle)
 
 CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 {
-	const struct sim_stream *stream = sim_stream_find(call, handle);
+	const struct sim_stream *stream = find_stream(call, handle);
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
+	sim_meeting_poll();
+	if (sim_meeting_is_open(stream))
+		return CUDA_ERROR_NOT_READY;
 	return sim_clock_is_over(sim_stream_ready_ns(stream)) &&
 			       sim_worker_is_done(sim_stream_after(stream))
 		       ? CUDA_SUCCESS
@@ -165,8 +182,8 @@ CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 
 CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle)
 {
-	const struct sim_event *event = (struct sim_event *)event_handle;
 	struct sim_stream *stream = sim_stream_find(call, handle);
+	const struct sim_event *event = (struct sim_event *)event_handle;
 
 	SIM_NOTE(call, "stream=0x%llx\tevent=0x%llx", sim_handle(handle), sim_handle(event_handle));
 	if (!stream || !sim_pool_holds(POOL_EVENT, event_handle))

@@ -73,6 +73,32 @@ struct simcuda_cost {
  */
 void *simcuda_library_kernel(const char *name, const struct simcuda_cost *next_launch);
 
+/* A kernel of NCCL: it begins when its stream is ready and ends when the other processes of its
+ * communicator have come as well. `flag` is set once `bytes` lie in `memory`. */
+struct simcuda_transfer {
+	uint64_t address; /* as the application gave it */
+	void *memory;
+	size_t bytes;
+	uint32_t *flag;
+};
+struct simcuda_arrivals {
+	uint64_t end_ns;
+	struct simcuda_transfer *in; /* allocated, as are its memories: the driver frees them */
+	size_t count;
+};
+struct simcuda_meeting {
+	void *data;
+	const struct simcuda_transfer *out; /* of this rank to the others, in stream order */
+	size_t out_count;
+	/* By the launching thread, under the driver's lock: says when the kernel begins. */
+	void (*arrive)(void *data, uint64_t begin_ns);
+	/* True when all have come, and then `data` is gone; waits for them if it may, without the
+	 * driver's lock. With arrivals NULL: the launch failed. */
+	int (*finish)(void *data, int may_wait, struct simcuda_arrivals *arrivals);
+};
+/* The next launch of `kernel` by this thread is such a one. Exported by libcuda.so.1. */
+void simcuda_next_launch_meets(void *kernel, const struct simcuda_meeting *meeting);
+
 /* Appends one line ("blas\t..." or "rt\t...") to the exact log; adds the sequence number and the
  * thread. No-op without SIMCUDA_LOG. Exported by libcuda.so.1. */
 void simcuda_log(const char *tag, const char *function, int result, const char *format, ...)
