@@ -27,7 +27,9 @@
 #include "host_facts.h"
 #include "job_watch.h"
 #include "library_map.h"
+#include "machine_facts.h"
 #include "ring_reader.h"
+#include "sampler.h"
 #include "trace_file.h"
 #include "trace_name.h"
 #include "trace_writer.h"
@@ -53,6 +55,7 @@ struct collector {
 	struct drain drain;
 	struct job_watch watch;
 	struct library_map libraries;
+	struct sampler sampler;
 	struct trace_writer *writer;
 	uint64_t tail_ns;
 	uint64_t next_flush_ns, next_slow_ns, next_maps_ns, next_watch_ns;
@@ -162,6 +165,7 @@ static void tell_library(void *context, const struct record_library *library)
 	struct collector *collector = context;
 
 	trace_writer_add(collector->writer, 0, library, library->head.size_bytes, NULL);
+	sampler_note_library(&collector->sampler, library);
 }
 
 static void tell_clock(struct collector *collector)
@@ -276,6 +280,7 @@ static void poll_once(struct collector *collector)
 	}
 	if (now_ns >= collector->next_maps_ns)
 		update_libraries(collector, now_ns);
+	sampler_run(&collector->sampler, now_ns);
 	collector->polls++;
 	adapt_sleep(collector, taken);
 }
@@ -316,6 +321,7 @@ static int finish(struct collector *collector, struct error *err)
 		} while (collector->libraries.is_unfinished &&
 			 clocks_monotonic_ns() - now_ns < MAPS_LAST_NS);
 	}
+	sampler_finish(&collector->sampler, now_ns);
 	tell_clock(collector);
 	tell_own_cost(collector);
 	trace_writer_complete(collector->writer, ticks);
@@ -332,8 +338,13 @@ static void detach(struct ring_control *control, uint32_t state, int code)
 static int run_session(struct collector *collector, struct error *err)
 {
 	const struct collector_options *options = collector->options;
+	const char *root = options->root;
 	int rc;
 
+	if (!root)
+		root = trace_name_variable(options->environment, "GPUTRACE_ROOT");
+	if (!root)
+		root = "";
 	collector->tail_ns =
 		(options->tail_interval_ms ? options->tail_interval_ms : DEFAULT_TAIL_MS) * MS_NS;
 	collector->sleep_ns = SLEEP_MIN_NS;
@@ -343,9 +354,11 @@ static int run_session(struct collector *collector, struct error *err)
 	rc = open_file(collector, err);
 	if (rc < 0)
 		return rc;
-	drain_init(&collector->drain, collector->writer, &collector->reader, options->pid,
-		   options->sysfs_dir ? options->sysfs_dir : "/sys");
-	host_facts_add(collector->writer, options, collector->reader.control);
+	drain_init(&collector->drain, collector->writer, &collector->reader, options->pid, root);
+	sampler_init(&collector->sampler, collector->writer, &collector->drain, options, root);
+	drain_watch(&collector->drain, sampler_note_record, &collector->sampler);
+	host_facts_add(collector->writer, options, root, collector->reader.control);
+	machine_facts_add(collector->writer, root);
 	for (;;) {
 		poll_once(collector);
 		if (collector->session_end)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct error;
+struct gpu_probe;
 
 struct collector_options {
 	int memfd;	     /* the session's memory; stays the caller's */
@@ -23,9 +24,11 @@ struct collector_options {
 		*environment;	     /* "KEY=VALUE"..., NULL: the job's variables are unknown.
 				      * Ranks and the allow-list of FORMAT.md are taken from it. */
 	const char *fallback_reason; /* in the job: why no process could be started; else NULL */
-	const char *sysfs_dir;	     /* NULL: /sys */
-	uint32_t tail_interval_ms;   /* 0: 50 */
-	int compression_level;	     /* 0: 1 */
+	const char *root; /* where /sys and /proc of the machine begin; NULL: GPUTRACE_ROOT of the
+			   * environment, else the machine itself */
+	const struct gpu_probe *gpu_probe; /* asks NVML; NULL: nobody does */
+	uint32_t tail_interval_ms;	   /* 0: 50 */
+	int compression_level;		   /* 0: 1 */
 };
 
 /*

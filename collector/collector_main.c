@@ -12,6 +12,8 @@
 #include "collector.h"
 #include "collector_process.h"
 #include "error.h"
+#include "gpu_probe.h"
+#include "nvml_watch.h"
 #include "small_file.h"
 
 #define LOG_TAG "collector"
@@ -20,11 +22,30 @@
 extern char **environ;
 
 static const char usage[] =
-	"usage: gputrace-collector --memfd FD --pid PID --out DIR [--name NAME] [--sysfs DIR]\n"
+	"usage: gputrace-collector --memfd FD --pid PID --out DIR [--name NAME] [--root DIR]\n"
 	"Writes the trace of one process; libgputrace.so starts it. --version shows the build.\n";
 
+static struct nvml_watch nvml;
+
+static bool start_nvml(void *context, const char *library, uint32_t pid, const char **reason)
+{
+	return nvml_watch_start(context, library, pid, reason);
+}
+
+static bool take_nvml(void *context, struct nvml_state *state)
+{
+	return nvml_watch_take(context, state);
+}
+
+static void stop_nvml(void *context)
+{
+	nvml_watch_stop(context);
+}
+
+static const struct gpu_probe probe = {&nvml, start_nvml, take_nvml, stop_nvml};
+
 struct arguments {
-	const char *memfd, *pid, *out, *name, *sysfs;
+	const char *memfd, *pid, *out, *name, *root;
 };
 
 /* 0, or the exit code. */
@@ -36,7 +57,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 	} options[] = {
 		{"--memfd", &arguments->memfd}, {"--pid", &arguments->pid},
 		{"--out", &arguments->out},	{"--name", &arguments->name},
-		{"--sysfs", &arguments->sysfs},
+		{"--root", &arguments->root},
 	};
 
 	for (int i = 1; i < argc; i++) {
@@ -99,7 +120,8 @@ int main(int argc, char **argv)
 	options.out_dir = arguments.out;
 	options.name = arguments.name;
 	options.environment = (const char *const *)environ;
-	options.sysfs_dir = arguments.sysfs;
+	options.root = arguments.root;
+	options.gpu_probe = &probe;
 	rc = collector_run(&options, &err);
 	if (rc < 0)
 		log_error("%s", err.text);

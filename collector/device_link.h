@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCIe link and NUMA node of the job's GPUs, from sysfs. */
+/*
+ * What sysfs says about a GPU's PCIe link and NUMA node, for its device record.
+ */
 #ifndef GPUTRACE_DEVICE_LINK_H
 #define GPUTRACE_DEVICE_LINK_H
 
@@ -7,9 +9,9 @@
 
 struct record_device;
 
-/* Fills in numa_node and link_* of a device that is on this machine's PCI bus. A slow link is
- * normal for an idle GPU, so link_gen and link_width only rise over calls. True when something
- * changed. */
-bool device_link_update(struct record_device *device, const char *sysfs_dir);
+/* Fills in numa_node, the link's capability and, when the GPU is working now, link_gen and
+ * link_width, which only rise: an idle link drops to generation 1 by itself and says nothing. True
+ * when anything changed. */
+bool device_link_update(struct record_device *device, const char *root, bool is_busy);
 
 #endif

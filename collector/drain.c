@@ -98,9 +98,11 @@ static void take_records(void *context, uint32_t thread, const void *records, si
 			return;
 		if (verdict == RECORD_GOOD && kind == RECORD_KIND_device) {
 			device = keep_device(drain, at, size_bytes);
-			if (device && device_link_update(device, drain->sysfs_dir))
+			if (device && device_link_update(device, drain->root, false))
 				write_records(drain, 0, device, device->head.size_bytes);
 		}
+		if (verdict == RECORD_GOOD && drain->watch)
+			drain->watch(drain->watch_context, kind, at);
 		at += size_bytes;
 	}
 }
@@ -130,13 +132,19 @@ static struct ring_sink sink_of(struct drain *drain)
 }
 
 void drain_init(struct drain *drain, struct trace_writer *writer, struct ring_reader *reader,
-		pid_t pid, const char *sysfs_dir)
+		pid_t pid, const char *root)
 {
 	memset(drain, 0, sizeof(*drain));
 	drain->writer = writer;
 	drain->reader = reader;
 	drain->pid = pid;
-	drain->sysfs_dir = sysfs_dir;
+	drain->root = root;
+}
+
+void drain_watch(struct drain *drain, drain_record_fn *watch, void *context)
+{
+	drain->watch = watch;
+	drain->watch_context = context;
 }
 
 size_t drain_run(struct drain *drain)
@@ -175,7 +183,7 @@ void drain_refresh(struct drain *drain)
 	for (uint32_t i = 0; i < drain->device_count; i++) {
 		struct record_device *device = (struct record_device *)drain->devices[i];
 
-		if (device_link_update(device, drain->sysfs_dir))
+		if (device_link_update(device, drain->root, false))
 			write_records(drain, 0, device, device->head.size_bytes);
 	}
 }

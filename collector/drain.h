@@ -23,11 +23,16 @@ struct drain_thread {
 	char name[16];
 };
 
+/* Sees every record of the job that is well formed. */
+typedef void drain_record_fn(void *context, uint16_t kind, const void *record);
+
 struct drain {
 	struct trace_writer *writer;
 	struct ring_reader *reader;
-	pid_t pid; /* 0: this process */
-	const char *sysfs_dir;
+	pid_t pid;		/* 0: this process */
+	const char *root;	/* of the machine's files, machine_file.h */
+	drain_record_fn *watch; /* NULL: nobody */
+	void *watch_context;
 	uint64_t records_bytes;
 	int write_error; /* negative errno of the last failure to keep records, 0 none */
 	uint32_t device_count;
@@ -36,7 +41,8 @@ struct drain {
 };
 
 void drain_init(struct drain *drain, struct trace_writer *writer, struct ring_reader *reader,
-		pid_t pid, const char *sysfs_dir);
+		pid_t pid, const char *root);
+void drain_watch(struct drain *drain, drain_record_fn *watch, void *context);
 /* Everything in the rings now; bytes taken. */
 size_t drain_run(struct drain *drain);
 /* Losses that the producers counted. */

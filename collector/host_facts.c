@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "cpu_list.h"
+#include "machine_file.h"
 #include "ring.h"
 #include "small_file.h"
 #include "trace_name.h"
@@ -96,33 +98,9 @@ static int status_field(const char *text, const char *name, char *value, size_t 
 	return length > 0;
 }
 
-/* "0-3,8" holds five. */
-static unsigned int count_list(const char *list)
+static void add_host(struct trace_writer *writer, const char *root)
 {
-	unsigned int count = 0;
-
-	while (*list) {
-		uint64_t first, last;
-
-		if (!small_file_number(&list, 10, &first))
-			break;
-		last = first;
-		if (*list == '-') {
-			list++;
-			if (!small_file_number(&list, 10, &last))
-				break;
-		}
-		if (last >= first && last - first < 65536)
-			count += (unsigned int)(last - first) + 1;
-		if (*list == ',')
-			list++;
-	}
-	return count;
-}
-
-static void add_host(struct trace_writer *writer, const char *sysfs_dir)
-{
-	char path[320], text[4096], value[128];
+	char text[4096], value[128];
 	struct utsname names;
 
 	if (uname(&names) == 0) {
@@ -131,10 +109,9 @@ static void add_host(struct trace_writer *writer, const char *sysfs_dir)
 		fact(writer, "host.machine", "%s", names.machine);
 	}
 	fact(writer, "host.cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	snprintf(path, sizeof(path), "%.256s/devices/system/node/online", sysfs_dir);
-	if (small_file_line(path, text, sizeof(text)))
-		fact(writer, "host.numa_nodes", "%u", count_list(text));
-	if (small_file_read("/proc/meminfo", text, sizeof(text)) > 0 &&
+	if (machine_file_line(root, text, sizeof(text), "sys/devices/system/node/online"))
+		fact(writer, "host.numa_nodes", "%u", cpu_list_count(text));
+	if (machine_file_read(root, text, sizeof(text), "proc/meminfo") > 0 &&
 	    status_field(text, "MemTotal:", value, sizeof(value))) {
 		const char *at = value;
 		uint64_t kib;
@@ -142,15 +119,14 @@ static void add_host(struct trace_writer *writer, const char *sysfs_dir)
 		if (small_file_number(&at, 10, &kib))
 			fact(writer, "host.memory_bytes", "%llu", (unsigned long long)kib * 1024);
 	}
-	if (small_file_read("/proc/cpuinfo", text, sizeof(text)) > 0 &&
+	if (machine_file_read(root, text, sizeof(text), "proc/cpuinfo") > 0 &&
 	    status_field(text, "model name", value, sizeof(value)))
 		fact(writer, "host.cpu", "%s", value[0] == ':' ? value + 2 : value);
-	snprintf(path, sizeof(path), "%.256s/module/nvidia/version", sysfs_dir);
-	if (small_file_line(path, text, sizeof(text)))
+	if (machine_file_line(root, text, sizeof(text), "sys/module/nvidia/version"))
 		fact(writer, "driver.version", "%s", text);
 }
 
-static void add_cgroup(struct trace_writer *writer, const char *proc, const char *sysfs_dir)
+static void add_cgroup(struct trace_writer *writer, const char *proc, const char *root)
 {
 	static const struct {
 		const char *file, *key;
@@ -167,9 +143,8 @@ static void add_cgroup(struct trace_writer *writer, const char *proc, const char
 	group += 3;
 	group[strcspn(group, "\n")] = '\0';
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		snprintf(path, sizeof(path), "%.256s/fs/cgroup%.512s/%s", sysfs_dir, group,
-			 limits[i].file);
-		if (small_file_line(path, value, sizeof(value)))
+		if (machine_file_line(root, value, sizeof(value), "sys/fs/cgroup%.512s/%s", group,
+				      limits[i].file))
 			fact(writer, limits[i].key, "%s", value);
 	}
 }
@@ -189,7 +164,7 @@ static void add_process(struct trace_writer *writer, const char *proc, pid_t pid
 	if (small_file_read(path, text, sizeof(text)) > 0) {
 		if (status_field(text, "\nCpus_allowed_list:", value, sizeof(value))) {
 			fact(writer, "process.cpus_allowed", "%s", value);
-			fact(writer, "process.cpu_count", "%u", count_list(value));
+			fact(writer, "process.cpu_count", "%u", cpu_list_count(value));
 		}
 		if (status_field(text, "\nMems_allowed_list:", value, sizeof(value)))
 			fact(writer, "process.numa_nodes_allowed", "%s", value);
@@ -243,16 +218,15 @@ static void add_environment(struct trace_writer *writer, const char *const *envi
 }
 
 void host_facts_add(struct trace_writer *writer, const struct collector_options *options,
-		    const struct ring_control *control)
+		    const char *root, const struct ring_control *control)
 {
-	const char *sysfs_dir = options->sysfs_dir ? options->sysfs_dir : "/sys";
 	char proc[64] = "/proc/self";
 
 	if (options->pid != 0)
 		snprintf(proc, sizeof(proc), "/proc/%d", (int)options->pid);
 	add_session(writer, options, control);
-	add_host(writer, sysfs_dir);
+	add_host(writer, root);
 	add_process(writer, proc, options->pid);
-	add_cgroup(writer, proc, sysfs_dir);
+	add_cgroup(writer, proc, root);
 	add_environment(writer, options->environment);
 }

@@ -8,6 +8,6 @@ struct ring_control;
 struct trace_writer;
 
 void host_facts_add(struct trace_writer *writer, const struct collector_options *options,
-		    const struct ring_control *control);
+		    const char *root, const struct ring_control *control);
 
 #endif

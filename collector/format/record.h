@@ -69,8 +69,8 @@ struct record_device {
 	uint16_t cc_major, cc_minor;
 	uint32_t pci_domain;
 	uint16_t pci_bus, pci_device;
-	int32_t numa_node;		       /* -1 unknown */
-	uint16_t link_gen, link_width;	       /* seen last under load; 0 unknown */
+	int32_t numa_node;	       /* -1 unknown */
+	uint16_t link_gen, link_width; /* most that was seen, generation under load; 0 unknown */
 	uint16_t link_gen_max, link_width_max; /* what device and slot can do; 0 unknown */
 	uint8_t uuid[16];
 	uint32_t name_bytes;
@@ -163,9 +163,9 @@ enum sample_metric {
 struct record_sample {
 	struct record_head head;
 	uint64_t ticks;
-	int64_t value;	 /* in the metric's unit (sample.def) */
+	int64_t value;	  /* in the metric's unit (sample.def) */
 	uint32_t subject; /* device ordinal, Linux tid, or 0: the metric says which */
-	uint16_t metric; /* enum sample_metric */
+	uint16_t metric;  /* enum sample_metric */
 	uint16_t reserved0;
 };
 
@@ -275,7 +275,7 @@ struct record_launch {
 enum memory_op {
 	MEMORY_ALLOC = 1,
 	MEMORY_FREE = 2,
-	MEMORY_MAP = 3,	 /* physical memory (backing) became visible at address */
+	MEMORY_MAP = 3, /* physical memory (backing) became visible at address */
 	MEMORY_UNMAP = 4
 };
 
@@ -288,7 +288,8 @@ struct record_memory {
 	uint8_t memory_kind; /* enum memory_kind */
 	uint16_t reserved0;
 	uint32_t reserved1;
-	uint64_t backing; /* pool handle of pool memory, allocation handle of MAP; 0 default or none */
+	uint64_t backing; /* pool handle of pool memory, allocation handle of MAP; 0 default or none
+			   */
 };
 
 /* Element types of matrix operands, independent of cudaDataType_t. */
@@ -390,8 +391,8 @@ struct record_block {
 };
 
 enum communicator_op {
-	COMMUNICATOR_INIT = 1,	  /* joined */
-	COMMUNICATOR_SPLIT = 2,	  /* made from another one */
+	COMMUNICATOR_INIT = 1,	/* joined */
+	COMMUNICATOR_SPLIT = 2, /* made from another one */
 	COMMUNICATOR_FINALIZE = 3,
 	COMMUNICATOR_DESTROY = 4,
 	COMMUNICATOR_ABORT = 5
@@ -429,13 +430,15 @@ enum collective_flag { COLLECTIVE_GROUPED = 1 /* between ncclGroupStart and nccl
 
 struct record_collective {
 	struct call_part call;
-	uint64_t communicator; /* handle */
-	uint64_t hash;	       /* of the communicator, 0 unknown */
+	uint64_t communicator;	/* handle */
+	uint64_t hash;		/* of the communicator, 0 unknown */
 	uint64_t send, receive; /* addresses, 0 none */
 	uint64_t count;		/* elements as passed */
-	uint64_t size_bytes; /* payload of this rank: the larger of what it gives and what it gets */
+	uint64_t
+		size_bytes; /* payload of this rank: the larger of what it gives and what it gets */
 	uint64_t stream;
-	uint32_t sequence; /* counts collectives (send/recv apart, per peer) of this communicator from 1
+	uint32_t sequence; /* counts collectives (send/recv apart, per peer) of this communicator
+			    * from 1
 			    */
 	uint32_t group;	   /* groups of this thread from 1, 0 not grouped */
 	uint32_t peer;	   /* root or peer rank; MARK_NO_PEER none */

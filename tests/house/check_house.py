@@ -19,11 +19,12 @@ FILE_LINES, FUNCTION_LINES = 500, 80
 LAYERS = {
     "collector/format/": ["collector/format/"],
     "collector/base/": ["collector/base/"],
+    "collector/machine/": ["collector/machine/", "collector/format/", "collector/base/"],
     "collector/": ["collector/"],
     # The thread that stands in for a collector process; its errors come as struct error.
     "shim/": ["shim/", "collector/format/", "collector/collector.h", "collector/base/error.h"],
     "viewer/": ["viewer/", "collector/format/", "collector/base/", "collector/trace_writer.h",
-                "collector/text_store.h"],
+                "collector/text_store.h", "collector/machine/"],
     "samples/": ["samples/"],
 }
 

@@ -220,13 +220,14 @@ static void the_link_is_what_device_and_port_can_both_do(void **state)
 
 	(void)state;
 	snprintf(dir, sizeof(dir), "%s", session_make_dir());
-	make_dirs(dir, "/devices/port/0000:3b:00.0");
-	make_dirs(dir, "/bus/pci/devices");
-	snprintf(port, sizeof(port), "%s/devices/port", dir);
-	snprintf(gpu, sizeof(gpu), "%s/devices/port/0000:3b:00.0", dir);
-	snprintf(link_path, sizeof(link_path), "%s/bus/pci/devices/0000:3b:00.0", dir);
+	make_dirs(dir, "/sys/devices/port/0000:3b:00.0");
+	make_dirs(dir, "/sys/bus/pci/devices");
+	snprintf(port, sizeof(port), "%s/sys/devices/port", dir);
+	snprintf(gpu, sizeof(gpu), "%s/sys/devices/port/0000:3b:00.0", dir);
+	snprintf(link_path, sizeof(link_path), "%s/sys/bus/pci/devices/0000:3b:00.0", dir);
 	assert_int_equal(symlink("../../../devices/port/0000:3b:00.0", link_path), 0);
-	assert_false(device_link_update(&device, dir)); /* no link files: not known */
+	device.numa_node = -1;
+	assert_false(device_link_update(&device, dir, true)); /* no link files: not known */
 	write_text(port, "max_link_speed", "8.0 GT/s PCIe\n");
 	write_text(port, "max_link_width", "16\n");
 	write_text(gpu, "max_link_speed", "16.0 GT/s PCIe\n");
@@ -234,22 +235,43 @@ static void the_link_is_what_device_and_port_can_both_do(void **state)
 	write_text(gpu, "current_link_speed", "2.5 GT/s PCIe\n");
 	write_text(gpu, "current_link_width", "8\n");
 	write_text(gpu, "numa_node", "1\n");
-	assert_true(device_link_update(&device, dir));
+	assert_true(device_link_update(&device, dir, true));
 	assert_int_equal(device.link_gen_max, 3);
 	assert_int_equal(device.link_width_max, 16);
 	assert_int_equal(device.link_gen, 1);
 	assert_int_equal(device.link_width, 8);
 	assert_int_equal(device.numa_node, 1);
-	assert_false(device_link_update(&device, dir));
+	assert_false(device_link_update(&device, dir, true));
 	/* Under load, then idle again. */
 	write_text(gpu, "current_link_speed", "8.0 GT/s PCIe\n");
-	assert_true(device_link_update(&device, dir));
+	assert_true(device_link_update(&device, dir, true));
 	write_text(gpu, "current_link_speed", "2.5 GT/s PCIe\n");
-	assert_false(device_link_update(&device, dir));
+	assert_false(device_link_update(&device, dir, true));
 	assert_int_equal(device.link_gen, 3);
 	write_text(gpu, "numa_node", "-1\n");
-	assert_true(device_link_update(&device, dir));
+	assert_true(device_link_update(&device, dir, false));
 	assert_int_equal(device.numa_node, -1);
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void an_idle_link_says_its_lanes_and_not_its_generation(void **state)
+{
+	char dir[512], gpu[640], command[700];
+	struct record_device device = {.pci_domain = 0, .pci_bus = 0x3b, .pci_device = 0};
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s", session_make_dir());
+	make_dirs(dir, "/sys/bus/pci/devices/0000:3b:00.0");
+	snprintf(gpu, sizeof(gpu), "%s/sys/bus/pci/devices/0000:3b:00.0", dir);
+	write_text(gpu, "max_link_speed", "16.0 GT/s PCIe\n");
+	write_text(gpu, "max_link_width", "16\n");
+	write_text(gpu, "current_link_speed", "2.5 GT/s PCIe\n");
+	write_text(gpu, "current_link_width", "16\n");
+	assert_true(device_link_update(&device, dir, false));
+	assert_int_equal(device.link_gen, 0);
+	assert_int_equal(device.link_gen_max, 4);
+	assert_int_equal(device.link_width, 16);
 	snprintf(command, sizeof(command), "rm -r '%s'", dir);
 	assert_int_equal(system(command), 0);
 }
@@ -372,6 +394,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_short_time_tells_one_library_after_the_other),
 		cmocka_unit_test(files_that_are_no_elf_have_no_build_id),
 		cmocka_unit_test(the_link_is_what_device_and_port_can_both_do),
+		cmocka_unit_test(an_idle_link_says_its_lanes_and_not_its_generation),
 		cmocka_unit_test(a_zombie_is_dead_with_and_without_pidfd),
 		cmocka_unit_test(a_reused_process_number_is_dead_without_pidfd),
 		cmocka_unit_test(a_leader_that_ended_before_its_threads_is_alive),
