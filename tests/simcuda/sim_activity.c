@@ -82,10 +82,28 @@ static struct entry *pop(void)
 	return first;
 }
 
+/* A described link wakes up with its GPU; the worker sees to it that it falls asleep again. */
+static void tell_link(const struct simcuda_activity *activity)
+{
+	bool is_peer = activity->kind == 2 && activity->direction == 10;
+	uint32_t ordinals[] = {is_peer ? activity->source_device : activity->device,
+			       activity->destination_device};
+
+	for (int i = 0; i < (is_peer ? 2 : 1); i++) {
+		const struct sim_device *device = sim_device_get((CUdevice)ordinals[i]);
+
+		if (device && sim_link_work(device->physical, activity->begin_ns,
+					    activity->end_ns, activity->kind == 1))
+			sim_worker_deliver_soon();
+	}
+}
+
 void sim_activity_add(const struct simcuda_activity *activity)
 {
 	struct entry *entry;
 
+	if (sim_link_is_described() && activity->kind <= 3)
+		tell_link(activity);
 	if (!sim_activity_is_wanted())
 		return;
 	if (heap_count == heap_size) {

@@ -138,11 +138,31 @@ CUresult sim_pointer_set_attribute(const void *value, CUpointer_attribute attrib
 				   CUdeviceptr pointer);
 
 /* sim_copy.c: a side that must be memory the driver knows is marked in the flags. */
-enum { COPY_ASYNC = 1, COPY_TO_KNOWN = 2, COPY_FROM_KNOWN = 4 };
+enum { COPY_ASYNC = 1, COPY_TO_KNOWN = 2, COPY_FROM_KNOWN = 4, COPY_IS_PEER = 8 };
 CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
 		  unsigned flags);
+/* The same in rows; notes nothing, and says in which direction it went. */
+CUresult sim_copy_box(struct sim_call *call, uint64_t to, uint64_t from, const struct sim_box *box,
+		      CUstream stream, unsigned flags, const char **direction);
+CUresult sim_copy_set_box(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
+			  const struct sim_box *box, CUstream stream, bool is_async);
 CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
 		      size_t count, CUstream stream_handle, bool is_async);
+
+/* sim_copy_shape.c: the structures that describe copies in two and three dimensions. */
+CUresult sim_copy_2d(struct sim_call *call, const CUDA_MEMCPY2D *shape, CUstream stream,
+		     unsigned flags);
+CUresult sim_copy_3d(struct sim_call *call, const CUDA_MEMCPY3D *shape, CUstream stream,
+		     unsigned flags);
+CUresult sim_copy_3d_peer(struct sim_call *call, const CUDA_MEMCPY3D_PEER *shape, CUstream stream,
+			  unsigned flags);
+CUresult sim_copy_batch(struct sim_call *call, const CUdeviceptr *to, const CUdeviceptr *from,
+			const size_t *sizes, size_t count, const CUmemcpyAttributes *attributes,
+			const size_t *attribute_indices, size_t attribute_count, size_t *failed,
+			CUstream stream);
+CUresult sim_copy_set_2d(struct sim_call *call, CUdeviceptr to, size_t pitch, uint32_t value,
+			 unsigned width, size_t columns, size_t rows, CUstream stream,
+			 bool is_async);
 
 /* sim_module.c: `handle` is a CUmodule or a CUlibrary. */
 CUresult sim_module_load_data(struct sim_call *call, CUmodule *module, const void *image);

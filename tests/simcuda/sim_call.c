@@ -78,6 +78,8 @@ __attribute__((destructor)) static void finish_process(void)
 {
 	if (!sim_state.is_forked && sim_state.has_log)
 		sim_activity_deliver(false);
+	if (!sim_state.is_forked && sim_link_is_described())
+		sim_link_rest(sim_clock_now_ns(), true);
 	sim_state.is_exiting = true;
 }
 

@@ -14,16 +14,11 @@ enum { DO_NOW_BYTES = 128 << 10 };
 
 enum { H2D = 1, D2H = 2, D2D = 8, H2H = 9, P2P = 10 }; /* CUpti_ActivityMemcpyKind */
 
-/* CUpti_ActivityMemoryKind of our kinds. */
-static const int cupti_memory_kinds[] = {
-	[SIM_DEVICE] = 3,  [SIM_HOST] = 2,     [SIM_REGISTERED] = 2,
-	[SIM_MANAGED] = 5, [SIM_PAGEABLE] = 1,
-};
-
 struct copy {
 	struct sim_place to, from;
 	struct sim_stream *stream;
 	struct sim_device *device;
+	struct sim_box box;
 	size_t bytes;
 	int direction;
 	bool is_async, is_pageable;
@@ -31,9 +26,32 @@ struct copy {
 	struct sim_copy_cost cost;
 };
 
+/* CUpti_ActivityMemoryKind of our kinds. */
+static int cupti_memory_kind(enum sim_memory_kind kind)
+{
+	switch (kind) {
+	case SIM_PAGEABLE:
+		return 1;
+	case SIM_HOST:
+	case SIM_REGISTERED:
+		return 2;
+	case SIM_MANAGED:
+		return 5;
+	default:
+		return 3;
+	}
+}
+
 static bool is_on_device(const struct sim_place *place)
 {
-	return place->kind == SIM_DEVICE || place->kind == SIM_MANAGED;
+	switch (place->kind) {
+	case SIM_PAGEABLE:
+	case SIM_HOST:
+	case SIM_REGISTERED:
+		return false;
+	default:
+		return true;
+	}
 }
 
 static void classify(struct copy *copy)
@@ -47,30 +65,79 @@ static void classify(struct copy *copy)
 		copy->direction = H2D;
 	else
 		copy->direction = from ? D2H : H2H;
-	if (to && copy->to.kind == SIM_DEVICE)
+	if (to && copy->to.kind != SIM_MANAGED)
 		copy->device = copy->to.device;
-	if (from && copy->from.kind == SIM_DEVICE)
+	if (from && copy->from.kind != SIM_MANAGED)
 		copy->device = copy->from.device;
 	copy->is_pageable = copy->to.kind == SIM_PAGEABLE || copy->from.kind == SIM_PAGEABLE;
+}
+
+/* Peer access that either side has enabled lets the engines of one device reach the other. */
+static bool is_direct(const struct copy *copy)
+{
+	return (copy->from.device->peers >> copy->to.device->ordinal & 1) ||
+	       (copy->to.device->peers >> copy->from.device->ordinal & 1);
+}
+
+/* Which engines the copy needs; returns how many. */
+static int find_engines(const struct copy *copy, uint64_t **engines)
+{
+	switch (copy->direction) {
+	case D2D:
+		return 0;
+	case P2P:
+		engines[0] = &copy->from.device->engine_tail_ns[1];
+		engines[1] = &copy->to.device->engine_tail_ns[0];
+		return is_direct(copy) ? 1 : 2;
+	default:
+		engines[0] = &copy->device->engine_tail_ns[copy->direction != H2D];
+		return 1;
+	}
+}
+
+/* The node of the host's memory. Pageable memory goes through the driver's own buffer, which the
+ * caller fills or empties: so where the caller runs counts. */
+static int host_node(const struct copy *copy)
+{
+	const struct sim_place *host = copy->direction == H2D ? &copy->from : &copy->to;
+
+	return host->kind == SIM_PAGEABLE ? sim_link_node_of_caller() : host->node;
+}
+
+static uint64_t find_end(const struct copy *copy)
+{
+	int device = copy->device->physical;
+
+	if (!sim_link_is_described() || copy->direction == D2D || copy->direction == H2H)
+		return copy->begin_ns + copy->cost.busy_ns;
+	if (copy->direction == P2P)
+		return sim_link_peer_copy(copy->from.device->physical, copy->to.device->physical,
+					  is_direct(copy), copy->bytes, copy->begin_ns);
+	return sim_link_copy(device, copy->direction == D2H, copy->bytes, host_node(copy),
+			     copy->cost.link_share, copy->cost.rate_limit, copy->begin_ns);
 }
 
 static void schedule(struct copy *copy)
 {
 	uint64_t begin = sim_clock_now_ns(), ready = sim_stream_ready_ns(copy->stream);
-	uint64_t *engine = NULL;
+	uint64_t *engines[2] = {NULL, NULL};
+	int count = find_engines(copy, engines);
 
 	copy->cost = sim_model_copy(copy->device, copy->bytes, copy->direction, copy->is_pageable);
+	if (copy->direction == P2P)
+		copy->cost.busy_ns = sim_model_peer_ns(copy->from.device, copy->to.device,
+						       is_direct(copy), copy->bytes);
 	begin += copy->cost.start_ns;
-	if (copy->direction != D2D)
-		engine = &copy->device->engine_tail_ns[copy->direction != H2D];
 	if (ready > begin)
 		begin = ready;
-	if (engine && *engine > begin)
-		begin = *engine;
+	for (int i = 0; i < count; i++) {
+		if (*engines[i] > begin)
+			begin = *engines[i];
+	}
 	copy->begin_ns = begin;
-	copy->end_ns = begin + copy->cost.busy_ns;
-	if (engine)
-		*engine = copy->end_ns;
+	copy->end_ns = find_end(copy);
+	for (int i = 0; i < count; i++)
+		*engines[i] = copy->end_ns;
 }
 
 static void report(const struct sim_call *call, const struct copy *copy)
@@ -85,8 +152,8 @@ static void report(const struct sim_call *call, const struct copy *copy)
 		.stream = copy->stream->id,
 		.bytes = copy->bytes,
 		.direction = copy->direction,
-		.source_kind = cupti_memory_kinds[copy->from.kind],
-		.destination_kind = cupti_memory_kinds[copy->to.kind],
+		.source_kind = cupti_memory_kind(copy->from.kind),
+		.destination_kind = cupti_memory_kind(copy->to.kind),
 		.is_async = copy->is_async,
 	};
 
@@ -107,13 +174,32 @@ static uint64_t host_is_free_ns(const struct copy *copy)
 	return copy->end_ns - copy->cost.unstaged_ns;
 }
 
+/* What the caller may overwrite at once is kept aside, row after row. */
+static bool keep_aside(struct sim_job *move)
+{
+	struct sim_job keep = *move;
+
+	move->owned = malloc(sim_box_bytes(&move->box));
+	if (!move->owned)
+		return false;
+	keep.to = move->owned;
+	keep.box.to_pitch = keep.box.width;
+	keep.box.to_slice = keep.box.width * keep.box.rows;
+	sim_worker_run_now(&keep);
+	move->from = move->owned;
+	move->box.from_pitch = keep.box.to_pitch;
+	move->box.from_slice = keep.box.to_slice;
+	return true;
+}
+
 /* Moves the bytes, or sees to it that they will be moved. */
 static CUresult move(struct sim_call *call, const struct copy *copy)
 {
 	struct sim_job move = {.type = JOB_MOVE,
 			       .to = copy->to.bytes,
 			       .from = copy->from.bytes,
-			       .bytes = copy->bytes};
+			       .bytes = copy->bytes,
+			       .box = copy->box};
 
 	if (host_is_free_ns(copy) > 0) {
 		sim_call_wait_now(call, 0, sim_stream_after(copy->stream));
@@ -126,13 +212,8 @@ static CUresult move(struct sim_call *call, const struct copy *copy)
 		sim_worker_run_now(&move);
 		return CUDA_SUCCESS;
 	}
-	if (copy->cost.is_in_command) {
-		move.owned = malloc(copy->bytes);
-		if (!move.owned)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		memcpy(move.owned, copy->from.bytes, copy->bytes);
-		move.from = move.owned;
-	}
+	if (copy->cost.is_in_command && !keep_aside(&move))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (!sim_worker_add(copy->stream, &move)) {
 		free(move.owned);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -140,36 +221,49 @@ static CUresult move(struct sim_call *call, const struct copy *copy)
 	return CUDA_SUCCESS;
 }
 
-static const char *direction_text(int direction)
+static const char *direction_text(const struct copy *copy, unsigned flags)
 {
-	return direction == H2D	  ? "h2d"
-	       : direction == D2H ? "d2h"
-	       : direction == H2H ? "h2h"
-				  : "d2d";
+	switch (copy->direction) {
+	case H2D:
+		return "h2d";
+	case D2H:
+		return "d2h";
+	case H2H:
+		return "h2h";
+	default:
+		return flags & COPY_IS_PEER ? "peer" : "d2d";
+	}
 }
 
-CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
-		  unsigned flags)
+static bool find_places(struct copy *copy, uint64_t to, uint64_t from, unsigned flags)
 {
-	struct copy copy = {.bytes = bytes, .is_async = flags & COPY_ASYNC};
+	const struct sim_box *box = &copy->box;
+
+	if (!to || !from ||
+	    !sim_memory_place(to, sim_box_span(box, box->to_pitch, box->to_slice), &copy->to) ||
+	    !sim_memory_place(from, sim_box_span(box, box->from_pitch, box->from_slice),
+			      &copy->from))
+		return false;
+	return !(copy->to.kind == SIM_PAGEABLE && (flags & COPY_TO_KNOWN)) &&
+	       !(copy->from.kind == SIM_PAGEABLE && (flags & COPY_FROM_KNOWN));
+}
+
+CUresult sim_copy_box(struct sim_call *call, uint64_t to, uint64_t from, const struct sim_box *box,
+		      CUstream stream, unsigned flags, const char **direction)
+{
+	struct copy copy = {
+		.box = *box, .bytes = sim_box_bytes(box), .is_async = flags & COPY_ASYNC};
 	CUresult result;
 
-	SIM_NOTE(call, "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d",
-		 (unsigned long long)to, (unsigned long long)from, bytes, sim_handle(stream),
-		 copy.is_async);
 	copy.stream = sim_stream_find(call, stream);
 	if (!copy.stream)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (bytes == 0)
+	if (copy.bytes == 0)
 		return CUDA_SUCCESS;
-	if (!to || !from || !sim_memory_place(to, bytes, &copy.to) ||
-	    !sim_memory_place(from, bytes, &copy.from))
-		return CUDA_ERROR_INVALID_VALUE;
-	if ((copy.to.kind == SIM_PAGEABLE && (flags & COPY_TO_KNOWN)) ||
-	    (copy.from.kind == SIM_PAGEABLE && (flags & COPY_FROM_KNOWN)))
+	if (!find_places(&copy, to, from, flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	classify(&copy);
-	SIM_NOTE(call, "direction=%s", direction_text(copy.direction));
+	*direction = direction_text(&copy, flags);
 	schedule(&copy);
 	/* The stream is advanced before the lock can be given up. */
 	sim_stream_advance(copy.stream, copy.end_ns, copy.stream->after);
@@ -181,47 +275,82 @@ CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t byte
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
-		      size_t count, CUstream stream_handle, bool is_async)
+CUresult sim_copy(struct sim_call *call, uint64_t to, uint64_t from, size_t bytes, CUstream stream,
+		  unsigned flags)
 {
-	struct sim_job set = {.type = JOB_SET, .value = value, .width = width};
+	struct sim_box box = sim_box_of_bytes(bytes);
+	const char *direction = NULL;
+	CUresult result;
+
+	SIM_NOTE(call, "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d",
+		 (unsigned long long)to, (unsigned long long)from, bytes, sim_handle(stream),
+		 (flags & COPY_ASYNC) != 0);
+	result = sim_copy_box(call, to, from, &box, stream, flags, &direction);
+	if (direction)
+		SIM_NOTE(call, "direction=%s", direction);
+	return result;
+}
+
+static void report_set(const struct sim_call *call, struct sim_stream *stream, size_t bytes,
+		       uint32_t value, enum sim_memory_kind kind, bool is_async)
+{
+	uint64_t begin = sim_clock_now_ns() + sim_model_launch_latency_ns();
+	struct simcuda_activity activity = {
+		.kind = 3,
+		.correlation = call->correlation,
+		.device = (uint32_t)stream->context->device->ordinal,
+		.context = stream->context->id,
+		.stream = stream->id,
+		.bytes = bytes,
+		.value = value,
+		.destination_kind = cupti_memory_kind(kind),
+		.is_async = is_async,
+	};
+
+	if (sim_stream_ready_ns(stream) > begin)
+		begin = sim_stream_ready_ns(stream);
+	activity.begin_ns = begin;
+	activity.end_ns = begin + sim_model_set_ns(stream->context->device, bytes);
+	sim_stream_advance(stream, activity.end_ns, stream->after);
+	sim_activity_add(&activity);
+}
+
+CUresult sim_copy_set_box(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
+			  const struct sim_box *box, CUstream stream_handle, bool is_async)
+{
 	struct sim_stream *stream = sim_stream_find(call, stream_handle);
-	struct simcuda_activity activity = {.kind = 3};
-	size_t bytes = count * width;
+	size_t bytes = sim_box_bytes(box);
+	struct sim_job set = {
+		.type = JOB_SET, .value = value, .width = width, .bytes = bytes, .box = *box};
 	struct sim_place place;
-	uint64_t begin;
 
 	SIM_NOTE(call, "dst=0x%llx\tvalue=%u\tbytes=%zu\tstream=0x%llx\tasync=%d",
 		 (unsigned long long)to, value, bytes, sim_handle(stream_handle), is_async);
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (count == 0)
+	if (bytes == 0)
 		return CUDA_SUCCESS;
-	if (to % width != 0 || bytes / width != count || !sim_memory_place(to, bytes, &place) ||
+	if (to % width != 0 || box->to_pitch % width != 0 ||
+	    !sim_memory_place(to, sim_box_span(box, box->to_pitch, box->to_slice), &place) ||
 	    place.kind == SIM_PAGEABLE)
 		return CUDA_ERROR_INVALID_VALUE;
 	set.to = place.bytes;
-	set.bytes = bytes;
 	set.is_device_memory = place.kind == SIM_DEVICE;
 	if (sim_worker_is_idle() && bytes <= DO_NOW_BYTES) {
 		sim_worker_run_now(&set);
 	} else if (!sim_worker_add(stream, &set)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	begin = sim_clock_now_ns() + sim_model_launch_latency_ns();
-	if (sim_stream_ready_ns(stream) > begin)
-		begin = sim_stream_ready_ns(stream);
-	activity.begin_ns = begin;
-	activity.end_ns = begin + sim_model_set_ns(stream->context->device, bytes);
-	activity.correlation = call->correlation;
-	activity.device = (uint32_t)stream->context->device->ordinal;
-	activity.context = stream->context->id;
-	activity.stream = stream->id;
-	activity.bytes = bytes;
-	activity.value = value;
-	activity.destination_kind = cupti_memory_kinds[place.kind];
-	activity.is_async = is_async;
-	sim_stream_advance(stream, activity.end_ns, stream->after);
-	sim_activity_add(&activity);
+	report_set(call, stream, bytes, value, place.kind, is_async);
 	return CUDA_SUCCESS;
+}
+
+CUresult sim_copy_set(struct sim_call *call, uint64_t to, uint32_t value, unsigned width,
+		      size_t count, CUstream stream, bool is_async)
+{
+	struct sim_box box = sim_box_of_bytes(count * width);
+
+	if (count * width / width != count)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_copy_set_box(call, to, value, width, &box, stream, is_async);
 }

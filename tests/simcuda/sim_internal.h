@@ -22,6 +22,7 @@
 #include "simcuda.h"
 #pragma GCC visibility pop
 
+#include "sim_copy.h"
 #include "sim_gpu_table.h"
 #include "sim_link.h"
 #include "sim_machine.h"
@@ -75,6 +76,7 @@ struct sim_range {
 	struct sim_device *device;
 	struct sim_context *context;
 	unsigned flags;
+	int node; /* NUMA node of pinned memory: where the thread ran that made it */
 	bool is_module_global;
 	struct sim_memory_pool *pool; /* of stream-ordered memory */
 	uint64_t buffer_id;
@@ -320,9 +322,12 @@ struct sim_copy_cost {
 	uint64_t busy_ns;     /* on the engine */
 	uint64_t unstaged_ns; /* how long before the end the host's buffer is free again */
 	bool is_in_command;   /* so small that the host's buffer is free at once */
+	double link_share, rate_limit; /* what the kind of memory allows, over any link */
 };
 struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t bytes, int direction,
 				    bool is_pageable);
+uint64_t sim_model_peer_ns(const struct sim_device *from, const struct sim_device *to,
+			   bool is_direct, size_t bytes);
 uint64_t sim_model_set_ns(const struct sim_device *device, size_t bytes);
 uint64_t sim_model_launch_latency_ns(void);
 
@@ -351,6 +356,7 @@ struct sim_job {
 	const void *from; /* of a move */
 	void *owned;	  /* freed when done */
 	size_t bytes;
+	struct sim_box box; /* of a move or set with rows; else `bytes` in a row */
 	uint32_t value; /* of a set, repeated every `width` bytes */
 	unsigned width;
 	uint64_t when_ns; /* of a host function */
@@ -399,6 +405,7 @@ struct sim_place {
 	void *bytes;
 	enum sim_memory_kind kind;
 	struct sim_device *device;
+	int node; /* of the host's memory, or SIM_MACHINE_NONE */
 };
 bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place);
 CUresult sim_memory_take(struct sim_context *context, size_t bytes, struct sim_range **taken);

@@ -221,6 +221,15 @@ static uint64_t travel(const struct way *way, size_t bytes, uint64_t begin_ns)
 	return now;
 }
 
+/* A link that slept begins to climb. */
+static void wake(int gpu, uint64_t begin_ns)
+{
+	struct sim_shared_gpu *state = &shared->gpus[gpu];
+
+	if (begin_ns > atomic_load(&state->busy_until_ns) + IDLE_NS)
+		atomic_store(&state->woke_ns, begin_ns);
+}
+
 uint64_t sim_link_copy(int gpu, bool is_from_device, size_t bytes, int host_node, double share,
 		       double limit, uint64_t begin_ns)
 {
@@ -232,7 +241,7 @@ uint64_t sim_link_copy(int gpu, bool is_from_device, size_t bytes, int host_node
 
 	if (host_node != SIM_MACHINE_NONE && host_node != machine->gpus[gpu].node)
 		way.factor *= machine->remote_rate;
-	sim_link_work(gpu, begin_ns, begin_ns, false);
+	wake(gpu, begin_ns);
 	atomic_fetch_add(&shared->gpus[gpu].copied_bytes[is_from_device], bytes);
 	return travel(&way, bytes, begin_ns);
 }
@@ -244,8 +253,8 @@ uint64_t sim_link_peer_copy(int from, int to, bool is_direct, size_t bytes, uint
 	int links = machine->gpus[from].nvlinks[to];
 	uint64_t out_end, in_end;
 
-	sim_link_work(from, begin_ns, begin_ns, false);
-	sim_link_work(to, begin_ns, begin_ns, false);
+	wake(from, begin_ns);
+	wake(to, begin_ns);
 	if (links > 0 && is_direct) {
 		/* A link of NVLink carries some 20 GB/s each way from the third generation on. */
 		return begin_ns + COPY_ON_GPU_NS + (uint64_t)((double)bytes / (links * 20.6));
@@ -281,29 +290,29 @@ static void write_speed(const struct sim_pci_address *address, int generation)
 		unlink(fresh);
 }
 
-static void show(int gpu, int generation)
+static bool show(int gpu, int generation)
 {
 	if (atomic_exchange(&shared->gpus[gpu].shown_generation, generation) == generation)
-		return;
+		return false;
 	write_speed(&machine->gpus[gpu].address, generation);
 	write_speed(&machine->ports[machine->gpus[gpu].port].address, generation);
+	return true;
 }
 
-void sim_link_work(int gpu, uint64_t begin_ns, uint64_t end_ns, bool is_kernel)
+bool sim_link_work(int gpu, uint64_t begin_ns, uint64_t end_ns, bool is_kernel)
 {
 	struct sim_shared_gpu *state = &shared->gpus[gpu];
 	uint64_t until = atomic_load(&state->busy_until_ns);
 	int generation, width;
 
-	if (begin_ns > until + IDLE_NS)
-		atomic_store(&state->woke_ns, begin_ns);
+	wake(gpu, begin_ns);
 	while (end_ns > until &&
 	       !atomic_compare_exchange_weak(&state->busy_until_ns, &until, end_ns))
 		;
 	if (is_kernel)
 		atomic_fetch_add(&state->kernel_ns, end_ns - begin_ns);
 	sim_machine_link(machine, gpu, true, &generation, &width);
-	show(gpu, generation);
+	return show(gpu, generation);
 }
 
 uint64_t sim_link_rest(uint64_t now_ns, bool is_exiting)

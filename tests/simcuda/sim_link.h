@@ -26,8 +26,8 @@ uint64_t sim_link_peer_copy(int from, int to, bool is_direct, size_t bytes, uint
 /* The attainable rate of a GPU's own link under load, in bytes per second. */
 double sim_link_rate(int gpu);
 
-/* The GPU works from begin_ns to end_ns: kernels say is_kernel, copies how many bytes. */
-void sim_link_work(int gpu, uint64_t begin_ns, uint64_t end_ns, bool is_kernel);
+/* The GPU works from begin_ns to end_ns. True when that woke its link. */
+bool sim_link_work(int gpu, uint64_t begin_ns, uint64_t end_ns, bool is_kernel);
 /* Lets the files of GPUs that have been idle long enough say so. Returns when to look again, on the
  * driver's clock, or 0 when no link is awake. */
 uint64_t sim_link_rest(uint64_t now_ns, bool is_exiting);

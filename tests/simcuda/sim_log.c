@@ -106,6 +106,8 @@ static const char *direction_name(int direction)
 		return "d2h";
 	case 9:
 		return "h2h";
+	case 10:
+		return "peer";
 	default:
 		return "d2d";
 	}

@@ -56,6 +56,7 @@ bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 	if (!range) {
 		place->bytes = (void *)(uintptr_t)address;
 		place->kind = SIM_PAGEABLE;
+		place->node = SIM_MACHINE_NONE;
 		place->device = NULL;
 		return true;
 	}
@@ -63,6 +64,7 @@ bool sim_memory_place(uint64_t address, size_t bytes, struct sim_place *place)
 		return false;
 	place->bytes = (void *)((intptr_t)address + range->backing);
 	place->kind = range->kind;
+	place->node = range->node;
 	place->device = range->device;
 	return true;
 }
@@ -71,6 +73,7 @@ void sim_memory_know_free_standing(struct sim_range *range, struct sim_device *d
 				   enum sim_memory_kind kind)
 {
 	range->kind = kind;
+	range->node = sim_link_is_described() ? sim_link_node_of_caller() : SIM_MACHINE_NONE;
 	range->context = NULL;
 	range->device = device;
 	range->buffer_id = ++last_buffer_id;

@@ -20,6 +20,7 @@
 #define PAGEABLE_TO_DEVICE   0.40
 #define PAGEABLE_FROM_DEVICE 0.42
 #define STAGING_RATE	     12e9
+#define STAGED_SHARE	     0.47 /* of a link, between two GPUs without peer access */
 
 enum {
 	LAUNCH_LATENCY_NS = 2500,
@@ -131,6 +132,12 @@ struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t byte
 		if (rate > STAGING_RATE)
 			rate = STAGING_RATE;
 	}
+	cost.link_share = 1;
+	cost.rate_limit = 1e15;
+	if (is_pageable) {
+		cost.link_share = direction == 1 ? PAGEABLE_TO_DEVICE : PAGEABLE_FROM_DEVICE;
+		cost.rate_limit = STAGING_RATE;
+	}
 	cost.busy_ns = (uint64_t)(COPY_ON_GPU_NS + (double)bytes / rate * 1e9);
 	if (is_pageable && direction == 1) {
 		if (bytes <= COMMAND_BUFFER_BYTES)
@@ -141,6 +148,15 @@ struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t byte
 			cost.unstaged_ns = cost.busy_ns / 2;
 	}
 	return cost;
+}
+
+uint64_t sim_model_peer_ns(const struct sim_device *from, const struct sim_device *to,
+			   bool is_direct, size_t bytes)
+{
+	double rate = from->link_rate < to->link_rate ? from->link_rate : to->link_rate;
+
+	return (uint64_t)(COPY_ON_GPU_NS +
+			  (double)bytes / (is_direct ? rate : rate * STAGED_SHARE) * 1e9);
 }
 
 uint64_t sim_model_set_ns(const struct sim_device *device, size_t bytes)

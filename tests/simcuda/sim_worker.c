@@ -51,11 +51,8 @@ bool sim_worker_is_done(struct sim_after after)
 	return true;
 }
 
-static void set_bytes(const struct sim_job *job)
+static void set_bytes(const struct sim_job *job, char *to, size_t bytes)
 {
-	char *to = job->to;
-	size_t bytes = job->bytes;
-
 	if (job->value == 0 && job->is_device_memory && bytes >= ZERO_BY_PAGES_BYTES) {
 		uintptr_t first = ((uintptr_t)to + 4095) / 4096 * 4096;
 		uintptr_t end = ((uintptr_t)to + bytes) / 4096 * 4096;
@@ -75,16 +72,34 @@ static void set_bytes(const struct sim_job *job)
 		memcpy(to + i, &job->value, job->width);
 }
 
+/* Row by row where the job has a box, else all bytes at once. */
+static void run_rows(const struct sim_job *job)
+{
+	struct sim_box box = job->box.rows > 0 ? job->box : sim_box_of_bytes(job->bytes);
+
+	for (size_t slice = 0; slice < box.slices; slice++) {
+		for (size_t row = 0; row < box.rows; row++) {
+			char *to = (char *)job->to + slice * box.to_slice + row * box.to_pitch;
+
+			if (job->type == JOB_SET)
+				set_bytes(job, to, box.width);
+			else
+				memmove(to,
+					(const char *)job->from + slice * box.from_slice +
+						row * box.from_pitch,
+					box.width);
+		}
+	}
+}
+
 void sim_worker_run_now(const struct sim_job *job)
 {
 	struct sim_thread *thread;
 
 	switch (job->type) {
 	case JOB_MOVE:
-		memmove(job->to, job->from, job->bytes);
-		break;
 	case JOB_SET:
-		set_bytes(job);
+		run_rows(job);
 		break;
 	case JOB_HOST:
 		thread = sim_call_thread();
@@ -138,7 +153,16 @@ static void remove_job(struct sim_job *job)
 static void sleep_until_needed(uint64_t next_host_ns)
 {
 	uint64_t deadline = next_host_ns ? sim_clock_wall_deadline_ns(next_host_ns) : 0;
+	uint64_t rest_ns = sim_link_is_described() ? sim_link_rest(sim_clock_now_ns(), false) : 0;
 
+	/* Links fall asleep by the wall clock even where modelled work takes no time. */
+	if (rest_ns > 0) {
+		uint64_t left_ns = rest_ns - sim_clock_now_ns();
+		uint64_t rest = sim_clock_monotonic_ns() + left_ns;
+
+		if (deadline == 0 || rest < deadline)
+			deadline = rest;
+	}
 	delivers_soon = sim_activity_is_pending();
 	if (delivers_soon) {
 		uint64_t soon = sim_clock_monotonic_ns() + DELIVERY_PERIOD_NS;
