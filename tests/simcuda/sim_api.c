@@ -3,7 +3,7 @@
  * The exported functions: every row of the sim_api_*.def becomes one, with
  * its begin and end (sim_call.c) around the body that the row names.
  */
-#include "sim_api.h"
+#include "sim_graph.h"
 #include "sim_api_alloc.h"
 
 #define SIM_EXPORT(is_twin, flags, name, parameters, body)                                         \
@@ -25,5 +25,6 @@
 	SIM_EXPORT(true, flags, name##_ptsz, parameters, body)
 
 #include "sim_api_core.def"
+#include "sim_api_graph.def"
 #include "sim_api_memory.def"
 #include "sim_api_alloc.def"

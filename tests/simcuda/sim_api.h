@@ -74,19 +74,19 @@ enum sim_stream_property {
 	STREAM_DEVICE,
 	STREAM_FLAGS,
 	STREAM_PRIORITY,
-	STREAM_ID,
-	STREAM_CAPTURE_STATUS
+	STREAM_ID
 };
 CUresult sim_stream_create(struct sim_call *call, CUstream *stream, unsigned flags, int priority);
 CUresult sim_stream_destroy(struct sim_call *call, CUstream handle);
 CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle);
 CUresult sim_stream_query(struct sim_call *call, CUstream handle);
-CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle);
+CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle,
+			       unsigned flags);
 CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhostFn function,
 				  CUstreamCallback callback, void *data);
 CUresult sim_stream_get(struct sim_call *call, CUstream handle, enum sim_stream_property property,
 			void *value);
-CUresult sim_stream_exchange_capture_mode(CUstreamCaptureMode *mode);
+CUresult sim_stream_exchange_capture_mode(struct sim_call *call, CUstreamCaptureMode *mode);
 CUresult sim_event_create(struct sim_call *call, CUevent *event, unsigned flags);
 CUresult sim_event_destroy(struct sim_call *call, CUevent handle);
 CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream_handle,
@@ -210,6 +210,9 @@ struct sim_launch {
 };
 CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 			   const struct sim_launch *launch);
+/* Waits until the launch about a thousand before this one is over; false when the stream went. */
+bool sim_launch_wait_for_room(struct sim_call *call, struct sim_stream *stream, CUstream handle);
+void sim_launch_remember_end(struct sim_stream *stream, uint64_t end_ns);
 CUresult sim_launch_config(struct sim_call *call, const CUlaunchConfig *config, CUfunction handle,
 			   void **parameters, void **extra);
 

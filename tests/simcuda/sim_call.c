@@ -4,6 +4,7 @@
  * lock, the wait at the end, and the log line. Also the thread's state and what fork and exit do.
  */
 #include "sim_api.h"
+#include "sim_capture.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -153,6 +154,11 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 		return CUDA_ERROR_NOT_PERMITTED;
 	if (sim_state.has_faults) {
 		result = sim_faults_next(function);
+		if (result)
+			return result;
+	}
+	if (sim_state.captures) {
+		result = sim_capture_forbids(thread, function);
 		if (result)
 			return result;
 	}

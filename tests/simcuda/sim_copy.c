@@ -5,7 +5,7 @@
  * that the call returns as fast as a real one; a blocking one is the caller's own work. Each device
  * has one copy engine per direction, which all its streams share.
  */
-#include "sim_api.h"
+#include "sim_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +235,49 @@ static const char *direction_text(const struct copy *copy, unsigned flags)
 	}
 }
 
+/* The copy as a node, with the sides as the driver sees them. */
+static CUresult capture_copy(struct sim_stream *stream, const struct copy *copy, uint64_t to,
+			     uint64_t from)
+{
+	struct sim_node_work work = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
+	const struct sim_box *box = &copy->box;
+
+	work.copy = (CUDA_MEMCPY3D){
+		.srcMemoryType =
+			is_on_device(&copy->from) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.dstMemoryType =
+			is_on_device(&copy->to) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.srcHost = (const void *)(uintptr_t)from,
+		.srcDevice = from,
+		.srcPitch = box->from_pitch,
+		.srcHeight = box->from_pitch ? box->from_slice / box->from_pitch : 0,
+		.dstHost = (void *)(uintptr_t)to,
+		.dstDevice = to,
+		.dstPitch = box->to_pitch,
+		.dstHeight = box->to_pitch ? box->to_slice / box->to_pitch : 0,
+		.WidthInBytes = box->width,
+		.Height = box->rows,
+		.Depth = box->slices,
+	};
+	return sim_capture_add(stream, &work);
+}
+
+static CUresult capture_set(struct sim_stream *stream, uint64_t to, uint32_t value, unsigned width,
+			    const struct sim_box *box)
+{
+	struct sim_node_work work = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
+
+	if (box->slices > 1)
+		return sim_capture_refuse(stream);
+	work.set = (CUDA_MEMSET_NODE_PARAMS){.dst = to,
+					     .pitch = box->to_pitch,
+					     .value = value,
+					     .elementSize = width,
+					     .width = box->width / width,
+					     .height = box->rows};
+	return sim_capture_add(stream, &work);
+}
+
 static bool find_places(struct copy *copy, uint64_t to, uint64_t from, unsigned flags)
 {
 	const struct sim_box *box = &copy->box;
@@ -258,12 +301,18 @@ CUresult sim_copy_box(struct sim_call *call, uint64_t to, uint64_t from, const s
 	copy.stream = sim_stream_find(call, stream);
 	if (!copy.stream)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, copy.stream,
+				   copy.is_async ? CAPTURE_QUEUES : CAPTURE_WAITS);
+	if (result)
+		return result;
 	if (copy.bytes == 0)
 		return CUDA_SUCCESS;
 	if (!find_places(&copy, to, from, flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	classify(&copy);
 	*direction = direction_text(&copy, flags);
+	if (copy.stream->capture)
+		return capture_copy(copy.stream, &copy, to, from);
 	schedule(&copy);
 	/* The stream is advanced before the lock can be given up. */
 	sim_stream_advance(copy.stream, copy.end_ns, copy.stream->after);
@@ -323,17 +372,23 @@ CUresult sim_copy_set_box(struct sim_call *call, uint64_t to, uint32_t value, un
 	struct sim_job set = {
 		.type = JOB_SET, .value = value, .width = width, .bytes = bytes, .box = *box};
 	struct sim_place place;
+	CUresult result;
 
 	SIM_NOTE(call, "dst=0x%llx\tvalue=%u\tbytes=%zu\tstream=0x%llx\tasync=%d",
 		 (unsigned long long)to, value, bytes, sim_handle(stream_handle), is_async);
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, stream, is_async ? CAPTURE_QUEUES : CAPTURE_WAITS);
+	if (result)
+		return result;
 	if (bytes == 0)
 		return CUDA_SUCCESS;
 	if (to % width != 0 || box->to_pitch % width != 0 ||
 	    !sim_memory_place(to, sim_box_span(box, box->to_pitch, box->to_slice), &place) ||
 	    place.kind == SIM_PAGEABLE)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (stream->capture)
+		return capture_set(stream, to, value, width, box);
 	set.to = place.bytes;
 	set.is_device_memory = place.kind == SIM_DEVICE;
 	if (sim_worker_is_idle() && bytes <= DO_NOW_BYTES) {

@@ -4,6 +4,7 @@
  * work before it is already known.
  */
 #include "sim_api.h"
+#include "sim_capture.h"
 
 static struct sim_event *find_event(CUevent handle)
 {
@@ -42,6 +43,7 @@ void sim_event_free(struct sim_event *event)
 		event->previous->next = event->next;
 	else
 		event->context->events = event->next;
+	sim_capture_forget_event(event);
 	sim_pool_free(POOL_EVENT, event);
 }
 
@@ -59,9 +61,10 @@ CUresult sim_event_destroy(struct sim_call *call, CUevent handle)
 CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream_handle,
 			  unsigned flags)
 {
-	const struct sim_stream *stream = sim_stream_find(call, stream_handle);
+	struct sim_stream *stream = sim_stream_find(call, stream_handle);
 	struct sim_event *event = find_event(handle);
 	uint64_t now, ready;
+	CUresult result;
 
 	SIM_NOTE(call, "event=0x%llx\tstream=0x%llx", sim_handle(handle),
 		 sim_handle(stream_handle));
@@ -69,6 +72,12 @@ CUresult sim_event_record(struct sim_call *call, CUevent handle, CUstream stream
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!event || !stream || event->context != stream->context)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, stream, CAPTURE_QUEUES);
+	if (result)
+		return result;
+	if (stream->capture)
+		return sim_capture_record(stream, event, flags & CU_EVENT_RECORD_EXTERNAL);
+	sim_capture_forget_event(event);
 	now = sim_clock_now_ns();
 	ready = sim_stream_ready_ns(stream);
 	event->time_ns = ready > now ? ready : now;
@@ -90,6 +99,8 @@ CUresult sim_event_query(struct sim_call *call, CUevent handle)
 	SIM_NOTE(call, "event=0x%llx", sim_handle(handle));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->capture_id)
+		return sim_capture_check_event(event);
 	return is_complete(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -100,6 +111,8 @@ CUresult sim_event_synchronize(struct sim_call *call, CUevent handle)
 	SIM_NOTE(call, "event=0x%llx", sim_handle(handle));
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->capture_id)
+		return sim_capture_check_event(event);
 	call->context = event->context;
 	call->is_waiting_without_spin = event->flags & CU_EVENT_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_EVENT;
@@ -117,6 +130,10 @@ CUresult sim_event_elapsed(struct sim_call *call, float *milliseconds, CUevent s
 		 sim_handle(end_handle));
 	if (!milliseconds)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (start && start->capture_id)
+		return sim_capture_check_event(start);
+	if (end && end->capture_id)
+		return sim_capture_check_event(end);
 	if (!start || !end || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
 	    !start->is_recorded || !end->is_recorded)
 		return CUDA_ERROR_INVALID_HANDLE;

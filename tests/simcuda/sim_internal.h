@@ -132,6 +132,12 @@ struct sim_device {
 	uint32_t peers;		      /* ordinals that this device's contexts may access */
 };
 
+/* The nodes that the next one of a captured stream needs, or that a captured event stands for. */
+struct sim_capture_place {
+	struct sim_graph_node **needs;
+	size_t count;
+};
+
 struct sim_stream {
 	struct sim_object object;
 	struct sim_context *context;
@@ -146,6 +152,8 @@ struct sim_stream {
 	uint64_t *queue_ends; /* of the last launches, see sim_launch.c */
 	unsigned queue_next;
 	const struct sim_thread *owner; /* of a per-thread default stream */
+	struct sim_capture *capture;	/* that it is in */
+	struct sim_capture_place capture_place;
 };
 
 struct sim_event {
@@ -156,6 +164,8 @@ struct sim_event {
 	struct sim_after after;
 	unsigned flags;
 	bool is_recorded;
+	uint64_t capture_id; /* of the capture that it was last recorded in */
+	struct sim_capture_place capture_place;
 };
 
 struct sim_context {
@@ -219,6 +229,7 @@ struct sim_thread {
 	struct sim_stream *stream;
 	struct sim_function *cost_function; /* whose next launch costs `cost` */
 	struct simcuda_cost cost;
+	CUstreamCaptureMode capture_mode;
 	char *log_fields;
 	char *live_lines; /* of the call that just changed what is live */
 };
@@ -252,6 +263,7 @@ struct sim_state {
 	int device_count;
 	const struct sim_machine *machine; /* of SIMCUDA_MACHINE, or NULL */
 	uint64_t oom_at_bytes;
+	struct sim_capture *captures; /* the open ones */
 	_Atomic(const struct simcuda_tool *) tool;
 };
 extern struct sim_state sim_state;
@@ -305,6 +317,9 @@ enum sim_pool_type {
 	POOL_MEMORY,
 	POOL_PHYSICAL,
 	POOL_ARRAY,
+	POOL_GRAPH,
+	POOL_GRAPH_NODE,
+	POOL_GRAPH_EXEC,
 	POOL_TYPES
 };
 void *sim_pool_new(enum sim_pool_type type);

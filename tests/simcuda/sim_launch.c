@@ -4,7 +4,7 @@
  * one block per multiprocessor has the GPU for itself, smaller ones overlap across streams. As on a
  * real GPU a stream takes about a thousand launches ahead; the next one holds the caller.
  */
-#include "sim_api.h"
+#include "sim_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static CUresult check_shape(const struct sim_call *call, const struct sim_functi
 
 /* Waits until the launch QUEUE_DEPTH before this one is over; false when the stream went meanwhile.
  */
-static bool wait_for_room(struct sim_call *call, struct sim_stream *stream, CUstream handle)
+bool sim_launch_wait_for_room(struct sim_call *call, struct sim_stream *stream, CUstream handle)
 {
 	uint64_t oldest;
 
@@ -55,7 +55,7 @@ static bool wait_for_room(struct sim_call *call, struct sim_stream *stream, CUst
 	return sim_stream_find(call, handle) == stream;
 }
 
-static void remember_end(struct sim_stream *stream, uint64_t end_ns)
+void sim_launch_remember_end(struct sim_stream *stream, uint64_t end_ns)
 {
 	if (!stream->queue_ends)
 		stream->queue_ends = calloc(QUEUE_DEPTH, sizeof(*stream->queue_ends));
@@ -109,6 +109,23 @@ static void describe(const struct sim_call *call, const struct sim_stream *strea
 	activity->name = function->name;
 }
 
+static CUresult capture(struct sim_call *call, struct sim_stream *stream,
+			const struct sim_function *function, CUfunction handle,
+			const struct sim_launch *launch)
+{
+	struct sim_node_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	struct sim_thread *thread = call->thread;
+
+	work.kernel.handle = handle;
+	work.kernel.launch = *launch;
+	work.kernel.has_cost = thread->cost_function == function;
+	if (work.kernel.has_cost) {
+		work.kernel.cost = thread->cost;
+		thread->cost_function = NULL;
+	}
+	return sim_capture_add(stream, &work);
+}
+
 CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 			   const struct sim_launch *launch)
 {
@@ -132,14 +149,19 @@ CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 	result = check_shape(call, function, launch);
 	if (result)
 		return result;
-	if (!wait_for_room(call, stream, launch->stream) || !sim_module_function(handle))
+	result = sim_capture_check(call, stream, CAPTURE_QUEUES);
+	if (result)
+		return result;
+	if (stream->capture)
+		return capture(call, stream, function, handle, launch);
+	if (!sim_launch_wait_for_room(call, stream, launch->stream) || !sim_module_function(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
 	schedule(call, stream, function, launch, &activity.begin_ns, &activity.end_ns);
 	describe(call, stream, function, launch, &activity);
 	if (sim_meeting_is_next(handle))
 		return sim_meeting_open(stream, &activity);
 	sim_stream_advance(stream, activity.end_ns, stream->after);
-	remember_end(stream, activity.end_ns);
+	sim_launch_remember_end(stream, activity.end_ns);
 	if (sim_activity_is_wanted())
 		sim_activity_add(&activity);
 	return CUDA_SUCCESS;

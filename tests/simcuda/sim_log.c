@@ -115,17 +115,23 @@ static const char *direction_name(int direction)
 
 void sim_log_activity(const struct simcuda_activity *activity)
 {
-	static const char *const kinds[] = {"", "kernel", "copy", "set"};
+	static const char *const kinds[] = {"", "kernel", "copy", "set", "", "graph"};
 	char line[LINE_SIZE];
 	int length;
 
-	if (activity->kind < 1 || activity->kind > 3)
+	if (activity->kind < 1 || activity->kind > 5 || activity->kind == 4)
 		return;
 	length = snprintf(line, sizeof(line),
 			  "gpu\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\tstream=%" PRIu32,
 			  activity->correlation, kinds[activity->kind], activity->begin_ns,
 			  activity->end_ns, activity->stream);
-	if (activity->kind == 1)
+	if (activity->graph_node)
+		length += snprintf(line + length, 100, "\tgraph=%" PRIu32 "\tnode=%" PRIu64,
+				   activity->graph, activity->graph_node);
+	if (activity->kind == 5)
+		length += snprintf(line + length, 100, "\tgraph=%" PRIu32 "\tnodes=%" PRIu32 "\n",
+				   activity->graph, activity->graph_nodes);
+	else if (activity->kind == 1)
 		length +=
 			snprintf(line + length, SIM_LOG_FIELDS_SIZE, "\tname=%s\n", activity->name);
 	else if (activity->kind == 2)

@@ -7,6 +7,7 @@
  */
 #include "sim_internal.h"
 #include "sim_vmm.h"
+#include "sim_graph.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -32,6 +33,9 @@ static struct pool pools[POOL_TYPES] = {
 	[POOL_MEMORY] = {.object_bytes = sizeof(struct sim_memory_pool)},
 	[POOL_PHYSICAL] = {.object_bytes = sizeof(struct sim_physical)},
 	[POOL_ARRAY] = {.object_bytes = sizeof(struct sim_array)},
+	[POOL_GRAPH] = {.object_bytes = sizeof(struct sim_graph)},
+	[POOL_GRAPH_NODE] = {.object_bytes = sizeof(struct sim_graph_node)},
+	[POOL_GRAPH_EXEC] = {.object_bytes = sizeof(struct sim_graph_exec)},
 };
 
 static void show_to_leak_checker(struct pool *pool)

@@ -6,6 +6,7 @@
  * this costs nothing per stream.
  */
 #include "sim_api.h"
+#include "sim_capture.h"
 
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ void sim_stream_free(struct sim_stream *stream)
 
 	while (*link != stream)
 		link = &(*link)->next;
+	sim_capture_forget_stream(stream);
 	*link = stream->next;
 	free(stream->queue_ends);
 	sim_pool_free(POOL_STREAM, stream);
@@ -153,10 +155,14 @@ CUresult sim_stream_destroy(struct sim_call *call, CUstream handle)
 CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle)
 {
 	struct sim_stream *stream = sim_stream_find(call, handle);
+	CUresult result;
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, stream, CAPTURE_WAITS);
+	if (result)
+		return result;
 	call->is_waiting_without_spin = call->context->flags & CU_CTX_SCHED_BLOCKING_SYNC;
 	call->sync_type = SIM_SYNC_STREAM;
 	call->sync_stream = stream->id;
@@ -166,7 +172,8 @@ CUresult sim_stream_synchronize(struct sim_call *call, CUstream handle)
 
 CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 {
-	const struct sim_stream *stream = find_stream(call, handle);
+	struct sim_stream *stream = find_stream(call, handle);
+	CUresult result;
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!stream)
@@ -174,20 +181,30 @@ CUresult sim_stream_query(struct sim_call *call, CUstream handle)
 	sim_meeting_poll();
 	if (sim_meeting_is_open(stream))
 		return CUDA_ERROR_NOT_READY;
+	result = sim_capture_check(call, stream, CAPTURE_WAITS);
+	if (result)
+		return result;
 	return sim_clock_is_over(sim_stream_ready_ns(stream)) &&
 			       sim_worker_is_done(sim_stream_after(stream))
 		       ? CUDA_SUCCESS
 		       : CUDA_ERROR_NOT_READY;
 }
 
-CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle)
+CUresult sim_stream_wait_event(struct sim_call *call, CUstream handle, CUevent event_handle,
+			       unsigned flags)
 {
 	struct sim_stream *stream = sim_stream_find(call, handle);
-	const struct sim_event *event = (struct sim_event *)event_handle;
+	struct sim_event *event = (struct sim_event *)event_handle;
+	CUresult result;
 
 	SIM_NOTE(call, "stream=0x%llx\tevent=0x%llx", sim_handle(handle), sim_handle(event_handle));
 	if (!stream || !sim_pool_holds(POOL_EVENT, event_handle))
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, stream, CAPTURE_QUEUES);
+	if (result)
+		return result;
+	if (stream->capture || event->capture_id)
+		return sim_capture_wait(stream, event, flags & CU_EVENT_WAIT_EXTERNAL);
 	if (event->is_recorded)
 		sim_stream_advance(stream, event->time_ns, event->after);
 	call->sync_type = SIM_SYNC_STREAM_WAIT_EVENT;
@@ -204,12 +221,20 @@ CUresult sim_stream_host_function(struct sim_call *call, CUstream handle, CUhost
 			      .callback = callback,
 			      .handle = handle,
 			      .data = data};
+	CUresult result;
 
 	SIM_NOTE(call, "stream=0x%llx", sim_handle(handle));
 	if (!function && !callback)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
+	result = sim_capture_check(call, stream, CAPTURE_QUEUES);
+	if (result)
+		return result;
+	/* Callbacks of the old kind cannot be captured. */
+	if (stream->capture)
+		return callback ? sim_capture_refuse(stream)
+				: sim_capture_host_function(stream, function, data);
 	job.when_ns = max_of(sim_stream_ready_ns(stream), sim_clock_now_ns());
 	if (!sim_worker_add(stream, &job))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -242,22 +267,17 @@ CUresult sim_stream_get(struct sim_call *call, CUstream handle, enum sim_stream_
 	case STREAM_ID:
 		*(unsigned long long *)value = stream->unique_id;
 		break;
-	case STREAM_CAPTURE_STATUS:
-		*(CUstreamCaptureStatus *)value = CU_STREAM_CAPTURE_STATUS_NONE;
-		break;
 	}
 	return CUDA_SUCCESS;
 }
 
-/* There is no capture here, so the mode is only kept. */
-CUresult sim_stream_exchange_capture_mode(CUstreamCaptureMode *mode)
+CUresult sim_stream_exchange_capture_mode(struct sim_call *call, CUstreamCaptureMode *mode)
 {
-	static __thread CUstreamCaptureMode of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode before = of_thread;
+	CUstreamCaptureMode before = call->thread->capture_mode;
 
 	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
-	of_thread = *mode;
+	call->thread->capture_mode = *mode;
 	*mode = before;
 	return CUDA_SUCCESS;
 }

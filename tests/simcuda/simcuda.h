@@ -39,7 +39,8 @@
  *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
- *         times on the clock that CUPTI reports
+ *         times on the clock that CUPTI reports. Nodes of a graph have graph= node= as well; the
+ *         launch of a graph as a whole is one more line, of KIND graph, with graph= nodes=
  *   live  BYTES device= KIND=...                 device bytes live, after each change; the kinds of
  *         the device that changed are in sim_live.def
  *
@@ -107,7 +108,7 @@ void simcuda_log(const char *tag, const char *function, int result, const char *
 /* How libcupti.so.13 learns what the driver did. All calls come from the thread that makes the CUDA
  * call (enter/exit) or from the simulated GPU's thread (activity). */
 struct simcuda_activity {
-	int kind; /* 1 kernel, 2 copy, 3 set, 4 sync */
+	int kind; /* 1 kernel, 2 copy, 3 set, 4 sync, 5 a whole launch of a graph */
 	uint64_t begin_ns, end_ns;
 	uint32_t correlation, device, context, stream;
 	uint64_t bytes;
@@ -119,12 +120,36 @@ struct simcuda_activity {
 	int sync_type;				    /* CUpti_ActivitySynchronizationType */
 	const char *name;			    /* valid for the life of the process */
 	uint32_t source_device, destination_device; /* of a copy between devices (direction 10) */
+	uint64_t graph_node;			    /* of a node of a graph, else 0 */
+	uint32_t graph;	      /* the executable's number, 0 for work outside of graphs */
+	uint32_t graph_nodes; /* kind 5: nodes that did something */
+	int graph_was_seen;   /* a tool was attached when the executable was made */
+};
+/* What happened to a graph; numbered as CUPTI's resource callbacks are. The tool may ask for ids.
+ */
+enum simcuda_graph_event_type {
+	SIMCUDA_GRAPH_CREATED = 9,
+	SIMCUDA_GRAPH_DESTROY_STARTING = 10,
+	SIMCUDA_GRAPH_CLONED = 11,
+	SIMCUDA_GRAPH_NODE_CREATED = 13,
+	SIMCUDA_GRAPH_EXEC_CREATED = 18,
+	SIMCUDA_GRAPH_EXEC_DESTROY_STARTING = 19,
+	SIMCUDA_GRAPH_NODE_CLONED = 20,
+};
+struct simcuda_graph_event {
+	int event;
+	const void *graph, *other_graph; /* other: the original, or the executable */
+	const void *node, *other_node;
+	int node_type;
 };
 struct simcuda_tool {
 	/* domain 1 driver, 2 runtime; function is the API name; site 0 enter, 1 exit. */
 	void (*api)(int domain, int site, const char *function, uint32_t correlation, int result);
 	void (*activity)(const struct simcuda_activity *activity);
+	void (*graph)(const struct simcuda_graph_event *event); /* may be NULL */
 };
+/* The number that CUPTI gives a graph, an executable or a node; 0: no such. Exported. */
+uint64_t simcuda_graph_id(const void *handle);
 /* One tool; NULL detaches. Exported by libcuda.so.1. */
 void simcuda_attach_tool(const struct simcuda_tool *tool);
 /* Calls the tool, on this thread, for all work that is over by now: what cuptiActivityFlushAll
