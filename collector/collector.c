@@ -120,6 +120,8 @@ static int create_file(struct collector *collector, int dir_fd, struct error *er
 		.compression_level = options->compression_level ? options->compression_level : 1,
 		.tail_interval_ms =
 			options->tail_interval_ms ? options->tail_interval_ms : DEFAULT_TAIL_MS,
+		.max_bytes = options->max_bytes,
+		.keep_ns = options->keep_ns,
 	};
 	const char *rank = trace_name_rank(options->environment);
 	char job[64], name[256];

@@ -28,7 +28,8 @@ struct collector_options {
 			   * environment, else the machine itself */
 	const struct gpu_probe *gpu_probe; /* asks NVML; NULL: nobody does */
 	uint32_t tail_interval_ms;	   /* 0: 50 */
-	int compression_level;		   /* 0: 1 */
+	uint64_t max_bytes, keep_ns; /* of the file, as in trace_writer_options; 0: no limit */
+	int compression_level;	     /* 0: 1 */
 };
 
 /*

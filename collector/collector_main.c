@@ -23,6 +23,7 @@ extern char **environ;
 
 static const char usage[] =
 	"usage: gputrace-collector --memfd FD --pid PID --out DIR [--name NAME] [--root DIR]\n"
+	"                           [--max-mib N] [--keep-s SECONDS]\n"
 	"Writes the trace of one process; libgputrace.so starts it. --version shows the build.\n";
 
 static struct nvml_watch nvml;
@@ -45,7 +46,7 @@ static void stop_nvml(void *context)
 static const struct gpu_probe probe = {&nvml, start_nvml, take_nvml, stop_nvml};
 
 struct arguments {
-	const char *memfd, *pid, *out, *name, *root;
+	const char *memfd, *pid, *out, *name, *root, *max_mib, *keep_s;
 };
 
 /* 0, or the exit code. */
@@ -55,9 +56,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		const char *option;
 		const char **value;
 	} options[] = {
-		{"--memfd", &arguments->memfd}, {"--pid", &arguments->pid},
-		{"--out", &arguments->out},	{"--name", &arguments->name},
-		{"--root", &arguments->root},
+		{"--memfd", &arguments->memfd},	  {"--pid", &arguments->pid},
+		{"--out", &arguments->out},	  {"--name", &arguments->name},
+		{"--root", &arguments->root},	  {"--max-mib", &arguments->max_mib},
+		{"--keep-s", &arguments->keep_s},
 	};
 
 	for (int i = 1; i < argc; i++) {
@@ -93,7 +95,7 @@ int main(int argc, char **argv)
 	struct collector_options options = {.out_dir_fd = -1};
 	const char *log = getenv("GPUTRACE_LOG");
 	struct error err = {0};
-	uint64_t memfd, pid;
+	uint64_t memfd, pid, max_mib = 0, keep_s = 0;
 	int rc;
 
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -106,6 +108,11 @@ int main(int argc, char **argv)
 	if (!parse_number(arguments.memfd, 1u << 20, &memfd) ||
 	    !parse_number(arguments.pid, 1u << 30, &pid) || pid == 0) {
 		fprintf(stderr, "gputrace-collector: --memfd and --pid take numbers\n");
+		return 2;
+	}
+	if ((arguments.max_mib && !parse_number(arguments.max_mib, 1ull << 40, &max_mib)) ||
+	    (arguments.keep_s && !parse_number(arguments.keep_s, 1ull << 32, &keep_s))) {
+		fprintf(stderr, "gputrace-collector: --max-mib and --keep-s take numbers\n");
 		return 2;
 	}
 	log_set_level(log_level_from_text(log));
@@ -122,6 +129,8 @@ int main(int argc, char **argv)
 	options.environment = (const char *const *)environ;
 	options.root = arguments.root;
 	options.gpu_probe = &probe;
+	options.max_bytes = max_mib << 20;
+	options.keep_ns = keep_s * 1000000000u;
 	rc = collector_run(&options, &err);
 	if (rc < 0)
 		log_error("%s", err.text);

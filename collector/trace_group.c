@@ -336,6 +336,9 @@ static int write_segment_head(struct trace_writer *writer, struct error *err)
 	writer->segment_offset = writer->last.offset;
 	writer->segment_begin_ns = monotonic_ns();
 	writer->segment_text_bytes = writer->group.used;
+	trace_rotate_mark(&writer->rotation,
+			  writer->segment_offset ? writer->segment_offset : TRACE_HEAD_BYTES,
+			  writer->segment_begin_ns);
 	text_store_mark(writer->texts);
 	return 0;
 }

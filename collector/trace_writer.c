@@ -45,6 +45,7 @@ static void writer_free(struct trace_writer *writer)
 	byte_buffer_free(&writer->group);
 	byte_buffer_free(&writer->payload);
 	byte_buffer_free(&writer->index);
+	trace_rotate_abandon(writer);
 	trace_output_close(&writer->output);
 	free(writer);
 }
@@ -84,11 +85,13 @@ int trace_writer_create(int dir_fd, const char *name, const struct trace_writer_
 static int segment_is_over(const struct trace_writer *writer)
 {
 	uint64_t bytes = writer->output.tail_end - writer->segment_offset;
+	uint64_t keep_ns = writer->options.keep_ns;
 
-	if (bytes >= SEGMENT_FULL_BYTES)
+	if (bytes >= trace_rotate_segment_bytes(writer->options.max_bytes, SEGMENT_FULL_BYTES))
 		return 1;
-	return now_ns() - writer->segment_begin_ns >= SEGMENT_MAX_SECONDS * 1000000000ull &&
-	       bytes >= writer->segment_text_bytes * SEGMENT_TEXT_SHARE;
+	return now_ns() - writer->segment_begin_ns >=
+		       trace_rotate_segment_ns(keep_ns, SEGMENT_MAX_SECONDS * 1000000000ull) &&
+	       bytes >= writer->segment_text_bytes * (keep_ns ? 1 : SEGMENT_TEXT_SHARE);
 }
 
 /* What waits becomes columns. After a failure the next try waits a second, unless `now`. */
@@ -105,8 +108,9 @@ static int consolidate(struct trace_writer *writer, int now, struct error *err)
 	if (text_store_bytes(writer->texts) > TEXT_STORE_LIMIT_BYTES)
 		text_store_clear(writer->texts);
 	/* A segment that cannot be started now is started after a later group. */
-	if (segment_is_over(writer))
-		trace_group_begin_segment(writer, NULL);
+	if (segment_is_over(writer) && trace_group_begin_segment(writer, NULL) == 0)
+		trace_rotate_begin(writer, now_ns());
+	trace_rotate_step(writer);
 	return 0;
 }
 
@@ -142,6 +146,7 @@ int trace_writer_flush(struct trace_writer *writer, struct error *err)
 
 	if (wants_columns(writer))
 		return consolidate(writer, 0, err);
+	trace_rotate_step(writer);
 	rc = trace_group_write_tail(writer, err);
 	/* Columns are a tenth of the rows: where the tail has no room they may have. */
 	return rc < 0 ? consolidate(writer, 0, err) : 0;
@@ -303,6 +308,7 @@ int trace_writer_finish(struct trace_writer *writer, uint16_t session_end, struc
 
 	if (consolidate(writer, 1, NULL) < 0)
 		trace_group_drop_rows(writer);
+	trace_rotate_abandon(writer);
 	rc = trace_group_end(writer, session_end, err);
 	writer_free(writer);
 	return rc;

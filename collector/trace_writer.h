@@ -21,6 +21,10 @@ struct trace_writer_options {
 	uint64_t start_realtime_ns;
 	int compression_level;	   /* zstd level; 1 is the default and the best trade here */
 	uint32_t tail_interval_ms; /* 0: no tail (imports) */
+	/* A flight recorder: the oldest segments are dropped so that the file stays below max_bytes
+	 * and need not hold more than the last keep_ns. 0: no limit. */
+	uint64_t max_bytes;
+	uint64_t keep_ns;
 };
 
 /* Creates `name` in the directory `dir_fd` with O_EXCL|O_NOFOLLOW, 0600, and holds flock on it. */

@@ -11,6 +11,7 @@
 #include "row_store.h"
 #include "text_store.h"
 #include "trace_output.h"
+#include "trace_rotate.h"
 #include "trace_writer.h"
 
 /* Consecutive records of one thread in trace_writer.raw. */
@@ -57,6 +58,7 @@ struct trace_writer {
 	uint64_t complete_ticks;
 	uint64_t retry_ns; /* after a failure: not before */
 	struct last_group last;
+	struct trace_rotation rotation;
 };
 
 /* Writes the file head and the first segment. */

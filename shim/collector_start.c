@@ -160,8 +160,8 @@ static bool wait_ready(void)
 
 static const char *start_process(int memfd)
 {
-	char path[PATH_BYTES], pid[16], fd[16], log[32];
-	const char *argv[12];
+	char path[PATH_BYTES], pid[16], fd[16], log[32], max_mib[24], keep_s[24];
+	const char *argv[16];
 	size_t count = 0;
 	int subreaper = 0;
 
@@ -188,6 +188,16 @@ static const char *start_process(int memfd)
 	if (shim_options.name) {
 		argv[count++] = "--name";
 		argv[count++] = shim_options.name;
+	}
+	if (shim_options.max_mib) {
+		snprintf(max_mib, sizeof(max_mib), "%ld", shim_options.max_mib);
+		argv[count++] = "--max-mib";
+		argv[count++] = max_mib;
+	}
+	if (shim_options.keep_s) {
+		snprintf(keep_s, sizeof(keep_s), "%ld", shim_options.keep_s);
+		argv[count++] = "--keep-s";
+		argv[count++] = keep_s;
 	}
 	argv[count] = NULL;
 	struct launch launch = {
@@ -246,6 +256,8 @@ static int start_thread(int memfd, const char *reason)
 		.name = shim_options.name,
 		.environment = collector_env_build(),
 		.fallback_reason = reason,
+		.max_bytes = (uint64_t)shim_options.max_mib << 20,
+		.keep_ns = (uint64_t)shim_options.keep_s * 1000000000u,
 	};
 	int rc = own_threads_start("gputrace-write", collector_thread);
 	if (!rc)

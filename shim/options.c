@@ -60,20 +60,40 @@ static const char *read_choice(const char *variable, const char *value, const ch
 	return value;
 }
 
-static long read_number(const char *variable, long value, long low, long high)
+/* What a letter behind a number multiplies it by; 0 the number is in the setting's own unit. */
+struct unit {
+	char letter;
+	long factor, divisor;
+};
+
+static const struct unit sizes[] = {
+	{'K', 1, 1024}, {'M', 1, 1}, {'G', 1024, 1}, {'T', 1048576, 1}, {0, 1, 1}};
+static const struct unit spans[] = {
+	{'s', 1, 1}, {'m', 60, 1}, {'h', 3600, 1}, {'d', 86400, 1}, {0, 1, 1}};
+static const struct unit numbers[] = {{0, 1, 1}};
+
+static long read_number(const char *variable, long value, long low, long high,
+			const struct unit *unit)
 {
 	const char *text = getenv(variable);
 	if (!text || !*text)
 		return value;
 	long number = 0;
-	for (const char *digit = text; *digit; digit++) {
-		if (*digit < '0' || *digit > '9' || number > high) {
-			ignore(variable);
-			return value;
-		}
+	const char *digit = text;
+	for (; *digit >= '0' && *digit <= '9' && number <= high * 1024; digit++)
 		number = number * 10 + (*digit - '0');
-	}
-	if (number < low || number > high) {
+	while (unit->letter && unit->letter != *digit)
+		unit++;
+	bool is_whole = digit > text && (unit->letter ? !digit[1] : !*digit);
+	/* 0 switches off what is off by default. */
+	if (is_whole && number == 0 && value == 0)
+		return 0;
+	/* Divided, so that no product overflows. */
+	if (is_whole && number / unit->divisor <= high / unit->factor)
+		number = number / unit->divisor * unit->factor;
+	else
+		number = -1;
+	if (number < low) {
 		ignore(variable);
 		return value;
 	}
@@ -88,9 +108,15 @@ void options_read(void)
 #define OPTION_CHOICE(field, variable, value, words, help)                                         \
 	shim_options.field = read_choice(variable, value, words);
 #define OPTION_NUMBER(field, variable, value, low, high, help)                                     \
-	shim_options.field = read_number(variable, value, low, high);
+	shim_options.field = read_number(variable, value, low, high, numbers);
+#define OPTION_SIZE(field, variable, value, low, high, help)                                       \
+	shim_options.field = read_number(variable, value, low, high, sizes);
+#define OPTION_SPAN(field, variable, value, low, high, help)                                       \
+	shim_options.field = read_number(variable, value, low, high, spans);
 #include "options.def"
 #undef OPTION_TEXT
 #undef OPTION_CHOICE
 #undef OPTION_NUMBER
+#undef OPTION_SIZE
+#undef OPTION_SPAN
 }

@@ -9,10 +9,14 @@ struct shim_options {
 #define OPTION_TEXT(field, variable, value, help)	       const char *field;
 #define OPTION_CHOICE(field, variable, value, words, help)     const char *field;
 #define OPTION_NUMBER(field, variable, value, low, high, help) long field;
+#define OPTION_SIZE(field, variable, value, low, high, help)   long field;
+#define OPTION_SPAN(field, variable, value, low, high, help)   long field;
 #include "options.def"
 #undef OPTION_TEXT
 #undef OPTION_CHOICE
 #undef OPTION_NUMBER
+#undef OPTION_SIZE
+#undef OPTION_SPAN
 	const char *ignored; /* name of the first variable whose value did not fit, or NULL */
 };
 

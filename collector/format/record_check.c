@@ -62,7 +62,8 @@ enum record_verdict record_check(const void *record, size_t bytes, uint16_t *kin
 
 void record_copy(void *row, const void *record, const struct record_schema *schema)
 {
-	uint16_t size = bytes_load16((const char *)record + offsetof(struct record_head, size_bytes));
+	uint16_t size =
+		bytes_load16((const char *)record + offsetof(struct record_head, size_bytes));
 
 	if (size >= schema->size_bytes) {
 		memcpy(row, record, schema->size_bytes);

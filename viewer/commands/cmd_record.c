@@ -30,6 +30,11 @@ static const char usage[] =
 	"  -o, --output DIRECTORY  where the files go; default: the current directory\n"
 	"  --name NAME             first part of the files' names; default: the program's name\n"
 	"  --gpu cupti|off         off records host calls only\n"
+	"  --keep-last TIME        keep only the last part of the run, such as 10m (a flight "
+	"recorder)\n"
+	"  --max-size SIZE         keep the file below this size, such as 2G, by dropping its "
+	"oldest "
+	"part\n"
 	"  --dry-run               print what would be set and run, and do nothing\n"
 	"\n"
 	"All other settings are environment variables (GPUTRACE_*) and are passed on as they are.\n"
@@ -39,7 +44,7 @@ static const char usage[] =
 	"be run, 127 when it is not found, 2 for wrong usage.\n";
 
 struct record_options {
-	const char *output, *name, *gpu;
+	const char *output, *name, *gpu, *keep_last, *max_size;
 	bool is_dry_run;
 };
 
@@ -139,6 +144,10 @@ static int prepare(const struct record_options *options, const char *shim)
 		rc = set_variable(options, "GPUTRACE_NAME", options->name);
 	if (!rc && options->gpu)
 		rc = set_variable(options, "GPUTRACE_GPU", options->gpu);
+	if (!rc && options->keep_last)
+		rc = set_variable(options, "GPUTRACE_KEEP_LAST", options->keep_last);
+	if (!rc && options->max_size)
+		rc = set_variable(options, "GPUTRACE_MAX_SIZE", options->max_size);
 	return rc;
 }
 
@@ -178,14 +187,28 @@ static int run_command(const struct record_options *options, char **command)
 	return rc == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* A whole number, maybe with one of the letters behind it. */
+static bool is_amount(const char *text, const char *units)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits < 10 &&
+	       (!text[digits] || (strchr(units, text[digits]) && !text[digits + 1]));
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"output", required_argument, NULL, 'o'}, {"name", required_argument, NULL, 'n'},
-		{"gpu", required_argument, NULL, 'g'},	  {"dry-run", no_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+		{"output", required_argument, NULL, 'o'},
+		{"name", required_argument, NULL, 'n'},
+		{"gpu", required_argument, NULL, 'g'},
+		{"dry-run", no_argument, NULL, 'd'},
+		{"keep-last", required_argument, NULL, 'k'},
+		{"max-size", required_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
-	struct record_options options = {NULL, NULL, NULL, false};
+	struct record_options options = {0};
 	int option;
 
 	optind = 0;
@@ -204,6 +227,22 @@ static int run(int argc, char **argv)
 				return command_usage_error(
 					argv[0], "--gpu is cupti or off, not \"%s\".", optarg);
 			options.gpu = optarg;
+			break;
+		case 'k':
+			if (!is_amount(optarg, "smhd"))
+				return command_usage_error(argv[0],
+							   "--keep-last takes a time such as 90s, "
+							   "10m or 2h, not \"%s\".",
+							   optarg);
+			options.keep_last = optarg;
+			break;
+		case 'm':
+			if (!is_amount(optarg, "KMGT"))
+				return command_usage_error(argv[0],
+							   "--max-size takes a size such as 512M "
+							   "or 2G, not \"%s\".",
+							   optarg);
+			options.max_size = optarg;
 			break;
 		case 'd':
 			options.is_dry_run = true;

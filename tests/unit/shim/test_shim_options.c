@@ -16,6 +16,8 @@ static int clear(void **state)
 #define OPTION_TEXT(field, variable, value, help)	       unsetenv(variable);
 #define OPTION_CHOICE(field, variable, value, words, help)     unsetenv(variable);
 #define OPTION_NUMBER(field, variable, value, low, high, help) unsetenv(variable);
+#define OPTION_SIZE(field, variable, value, low, high, help)   unsetenv(variable);
+#define OPTION_SPAN(field, variable, value, low, high, help)   unsetenv(variable);
 #include "../../../shim/options.def"
 	return 0;
 }
@@ -69,6 +71,13 @@ static void values_that_do_not_fit_are_ignored_and_named(void **state)
 		{"GPUTRACE_RING_KIB", "12x"},
 		{"GPUTRACE_RING_KIB", "-256"},
 		{"GPUTRACE_RING_KIB", "999999999999999999999999"},
+		{"GPUTRACE_MAX_SIZE", "2X"},
+		{"GPUTRACE_MAX_SIZE", "2GG"},
+		{"GPUTRACE_MAX_SIZE", "1K"},
+		{"GPUTRACE_MAX_SIZE", "9999999999999999T"},
+		{"GPUTRACE_KEEP_LAST", "m"},
+		{"GPUTRACE_KEEP_LAST", "2s"},
+		{"GPUTRACE_KEEP_LAST", "-5m"},
 		{"GPUTRACE_ON_FULL", "wai"},
 		{"GPUTRACE_ON_FULL", "waits"},
 		{"GPUTRACE_ON_FULL", "drop|wait"},
@@ -83,6 +92,33 @@ static void values_that_do_not_fit_are_ignored_and_named(void **state)
 		assert_int_equal(shim_options.ring_kib, 256);
 		assert_string_equal(shim_options.on_full, "drop");
 		assert_string_equal(shim_options.gpu, "cupti");
+	}
+}
+
+static void sizes_and_spans_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		long mib;
+	} sizes[] = {{"512", 512}, {"512M", 512},   {"2G", 2048},
+		     {"8192K", 8}, {"1T", 1048576}, {"0", 0}};
+	static const struct {
+		const char *text;
+		long seconds;
+	} spans[] = {{"90", 90}, {"90s", 90}, {"10m", 600}, {"2h", 7200}, {"1d", 86400}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		setenv("GPUTRACE_MAX_SIZE", sizes[i].text, 1);
+		options_read();
+		assert_null(shim_options.ignored);
+		assert_int_equal(shim_options.max_mib, sizes[i].mib);
+	}
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
+		setenv("GPUTRACE_KEEP_LAST", spans[i].text, 1);
+		options_read();
+		assert_null(shim_options.ignored);
+		assert_int_equal(shim_options.keep_s, spans[i].seconds);
 	}
 }
 
@@ -105,6 +141,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(values_are_taken_and_kept, clear),
 		cmocka_unit_test_setup(empty_means_not_set, clear),
 		cmocka_unit_test_setup(values_that_do_not_fit_are_ignored_and_named, clear),
+		cmocka_unit_test_setup(sizes_and_spans_have_units, clear),
 		cmocka_unit_test_setup(a_text_too_long_to_keep_is_ignored, clear),
 	};
 	if (argc > 1)
