@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies that a structure describes: two and three dimensions, between devices, and batches of plain
- * ones. Each side becomes an address, a pitch and a slice; sim_copy.c does the rest.
+ * Copies that a structure describes: two and three dimensions, between devices, and batches of
+ * plain ones. Each side becomes an address, a pitch and a slice; sim_copy.c does the rest.
  */
 #include "sim_api.h"
 
@@ -31,8 +31,8 @@ static CUresult locate_array(const struct side *side, const struct sim_box *box,
 		return CUDA_ERROR_INVALID_VALUE;
 	out->pitch = array->row_bytes;
 	out->slice = array->row_bytes * array->rows;
-	out->address = sim_array_address(array) + side->z * out->slice + side->y * out->pitch +
-		       side->x;
+	out->address =
+		sim_array_address(array) + side->z * out->slice + side->y * out->pitch + side->x;
 	return CUDA_SUCCESS;
 }
 
@@ -123,22 +123,18 @@ CUresult sim_copy_2d(struct sim_call *call, const CUDA_MEMCPY2D *shape, CUstream
 			     .pitch = shape->srcPitch};
 	return copy_sides(
 		call, &to, &from,
-		(struct sim_box){
-			.width = shape->WidthInBytes, .rows = shape->Height, .slices = 1},
+		(struct sim_box){.width = shape->WidthInBytes, .rows = shape->Height, .slices = 1},
 		stream, flags);
 }
 
 /* The two structures of three dimensions name their fields alike. */
 #define SIDE_OF(shape, end)                                                                        \
-	{.type = (shape)->end##MemoryType,                                                         \
-	 .host = (shape)->end##Host,                                                               \
-	 .device = (shape)->end##Device,                                                           \
-	 .array = (shape)->end##Array,                                                             \
-	 .x = (shape)->end##XInBytes,                                                              \
-	 .y = (shape)->end##Y,                                                                     \
-	 .z = (shape)->end##Z,                                                                     \
-	 .pitch = (shape)->end##Pitch,                                                             \
-	 .height = (shape)->end##Height}
+	{                                                                                          \
+		.type = (shape)->end##MemoryType, .host = (shape)->end##Host,                      \
+		.device = (shape)->end##Device, .array = (shape)->end##Array,                      \
+		.x = (shape)->end##XInBytes, .y = (shape)->end##Y, .z = (shape)->end##Z,           \
+		.pitch = (shape)->end##Pitch, .height = (shape)->end##Height                       \
+	}
 
 CUresult sim_copy_3d(struct sim_call *call, const CUDA_MEMCPY3D *shape, CUstream stream,
 		     unsigned flags)

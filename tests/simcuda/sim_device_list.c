@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuInit: which devices there are and in which order. They come from the machine of SIMCUDA_MACHINE,
- * or are SIMCUDA_GPUS equal ones of SIMCUDA_GPU; CUDA_DEVICE_ORDER and CUDA_VISIBLE_DEVICES choose
- * among them as the real driver does.
+ * cuInit: which devices there are and in which order. They come from the machine of
+ * SIMCUDA_MACHINE, or are SIMCUDA_GPUS equal ones of SIMCUDA_GPU; CUDA_DEVICE_ORDER and
+ * CUDA_VISIBLE_DEVICES choose among them as the real driver does.
  */
 #include "sim_api.h"
 
@@ -154,8 +154,8 @@ static void add_device(const struct candidate *candidate)
 	device->ordinal = sim_state.device_count++;
 	device->physical = candidate->physical;
 	device->address = candidate->address;
-	device->memory_bytes = memory && atoll(memory) > 0 ? (size_t)atoll(memory) << 20
-							   : candidate->memory_bytes;
+	device->memory_bytes =
+		memory && atoll(memory) > 0 ? (size_t)atoll(memory) << 20 : candidate->memory_bytes;
 	device->others_bytes = others && atoll(others) > 0 ? (size_t)atoll(others) << 20 : 0;
 	device->link_rate = candidate->is_of_machine ? sim_link_rate(candidate->physical)
 						     : sim_model_link_rate(candidate->gpu);

@@ -21,17 +21,17 @@
 
 #include "sim_shared.h"
 
-#define IDLE_NS	     100000000U /* after which a link falls back to Gen1 */
-#define CLIMB_NS     300000U	/* how long it stays at each generation on its way up */
-#define MEMORY_NS    200000000U /* how long a pattern of sharing is expected to go on */
-#define STAGED_SHARE 0.47	/* 12 of 25.7 GB/s between two GPUs without peer access */
+#define IDLE_NS	       100000000U /* after which a link falls back to Gen1 */
+#define CLIMB_NS       300000U	  /* how long it stays at each generation on its way up */
+#define MEMORY_NS      200000000U /* how long a pattern of sharing is expected to go on */
+#define STAGED_SHARE   0.47	  /* 12 of 25.7 GB/s between two GPUs without peer access */
 #define COPY_ON_GPU_NS 1500U
 
 enum { OTHERS_MAX = 2 * SIM_MACHINE_GPUS_MAX };
 
 static const double rate_of_16_lanes[] = {0, 2.9e9, 5.8e9, 12.5e9, 25.7e9, 55.2e9, 106e9};
-static const char *const speeds[] = {"Unknown",	       "2.5 GT/s PCIe",	 "5.0 GT/s PCIe",
-				     "8.0 GT/s PCIe",  "16.0 GT/s PCIe", "32.0 GT/s PCIe",
+static const char *const speeds[] = {"Unknown",	      "2.5 GT/s PCIe",	"5.0 GT/s PCIe",
+				     "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe",
 				     "64.0 GT/s PCIe"};
 
 static const struct sim_machine *machine;
@@ -185,11 +185,12 @@ static uint64_t travel(const struct way *way, size_t bytes, uint64_t begin_ns)
 
 	sim_shared_lock(shared);
 	for (int port = machine->gpus[way->gpu].port;
-	     port != SIM_MACHINE_NONE && port != way->last_port; port = machine->ports[port].parent) {
+	     port != SIM_MACHINE_NONE && port != way->last_port;
+	     port = machine->ports[port].parent) {
 		ports[count] = port;
 		others[count].count = 0;
-		capacity[count] = rate_of(machine->ports[port].generation,
-					  machine->ports[port].width);
+		capacity[count] =
+			rate_of(machine->ports[port].generation, machine->ports[port].width);
 		find_others(&shared->lanes[port][way->direction], way->gpu, begin_ns,
 			    &others[count++]);
 	}

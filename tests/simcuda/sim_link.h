@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of a described machine (SIMCUDA_MACHINE), as the driver uses them: how long a copy takes
- * over them, and what their files in the tree say. Without a described machine sim_link_is_described()
- * is false and nothing else here may be called.
+ * The links of a described machine (SIMCUDA_MACHINE), as the driver uses them: how long a copy
+ * takes over them, and what their files in the tree say. Without a described machine
+ * sim_link_is_described() is false and nothing else here may be called.
  */
 #ifndef GPUTRACE_SIM_LINK_H
 #define GPUTRACE_SIM_LINK_H

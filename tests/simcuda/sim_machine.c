@@ -269,8 +269,11 @@ static bool read_row(struct reader *reader)
 	static const struct {
 		const char *kind;
 		bool (*read)(struct reader *reader);
-	} kinds[] = {{"machine", read_machine}, {"node", read_node},	 {"port", read_port},
-		     {"gpu", read_gpu},		{"nvlink", read_nvlink}};
+	} kinds[] = {{"machine", read_machine},
+		     {"node", read_node},
+		     {"port", read_port},
+		     {"gpu", read_gpu},
+		     {"nvlink", read_nvlink}};
 
 	if (reader->count < 2)
 		return fail(reader, "a row has a kind and a name, separated by tabs");

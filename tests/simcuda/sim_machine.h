@@ -44,9 +44,9 @@ struct sim_machine_gpu {
 	char model[64];
 	unsigned char uuid[16];
 	unsigned pci_device_id;
-	uint64_t memory_mib;	     /* 0: the table's */
-	int generation, width;	     /* what the device can do; 0: the table's */
-	int runs_generation, runs_width; /* what the link reaches under load; 0: all it can */
+	uint64_t memory_mib;		   /* 0: the table's */
+	int generation, width;		   /* what the device can do; 0: the table's */
+	int runs_generation, runs_width;   /* what the link reaches under load; 0: all it can */
 	int nvlinks[SIM_MACHINE_GPUS_MAX]; /* links to each other GPU */
 	/* What NVML tells of it. */
 	unsigned power_limit_w, temperature_c;
@@ -79,7 +79,8 @@ int sim_machine_root_port(const struct sim_machine *machine, int gpu);
 bool sim_machine_can_access(const struct sim_machine *machine, int first, int second);
 /* The node whose list of CPUs has this one, or SIM_MACHINE_NONE. */
 int sim_machine_node_of_cpu(const struct sim_machine *machine, int cpu);
-/* What the link of a GPU can do: the lesser of device, slot and, when loaded, of what it reaches. */
+/* What the link of a GPU can do: the lesser of device, slot and, when loaded, of what it reaches.
+ */
 void sim_machine_link(const struct sim_machine *machine, int gpu, bool is_loaded, int *generation,
 		      int *width);
 

@@ -88,9 +88,9 @@ static void port_folder(char *folder, size_t size, int port)
 
 static const char *speed_text(int generation)
 {
-	static const char *const speeds[] = {
-		"Unknown",	  "2.5 GT/s PCIe",  "5.0 GT/s PCIe", "8.0 GT/s PCIe",
-		"16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"};
+	static const char *const speeds[] = {"Unknown",	      "2.5 GT/s PCIe",	"5.0 GT/s PCIe",
+					     "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe",
+					     "64.0 GT/s PCIe"};
 
 	return speeds[generation];
 }
@@ -203,13 +203,14 @@ static void write_information(const struct sim_machine_gpu *gpu, int index, cons
 	sim_machine_format_address(address, sizeof(address), &gpu->address);
 	sim_machine_format_uuid(uuid, sizeof(uuid), gpu->uuid);
 	snprintf(name, sizeof(name), "proc/driver/nvidia/gpus/%s/information", address);
-	write_file(name,
-		   "Model: \t\t %s%s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t 00.00.00.00.00\n"
-		   "Bus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\n"
-		   "Bus Location: \t %s\nDevice Minor: \t %d\nGPU Firmware: \t %s\n"
-		   "GPU Excluded:\t No\n",
-		   is_prefixed ? "" : "NVIDIA ", device_name, 100 + index, uuid, address, index,
-		   machine.driver);
+	write_file(
+		name,
+		"Model: \t\t %s%s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t 00.00.00.00.00\n"
+		"Bus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\n"
+		"Bus Location: \t %s\nDevice Minor: \t %d\nGPU Firmware: \t %s\n"
+		"GPU Excluded:\t No\n",
+		is_prefixed ? "" : "NVIDIA ", device_name, 100 + index, uuid, address, index,
+		machine.driver);
 }
 
 static void write_gpus(void)

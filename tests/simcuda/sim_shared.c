@@ -58,7 +58,8 @@ struct sim_shared *sim_shared_open(const char *folder)
 
 void sim_shared_lock(struct sim_shared *shared)
 {
-	/* A lane that its killed writer left half written holds one odd copy, which does no harm. */
+	/* A lane that its killed writer left half written holds one odd copy, which does no harm.
+	 */
 	if (pthread_mutex_lock(&shared->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&shared->lock);
 }
@@ -68,7 +69,8 @@ void sim_shared_unlock(struct sim_shared *shared)
 	pthread_mutex_unlock(&shared->lock);
 }
 
-/* Field 22 of /proc/PID/stat, 0 when there is no such process; the name before may hold anything. */
+/* Field 22 of /proc/PID/stat, 0 when there is no such process; the name before may hold anything.
+ */
 static uint64_t start_of(int pid)
 {
 	char path[64], text[1024];

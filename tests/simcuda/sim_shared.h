@@ -36,11 +36,11 @@ struct sim_shared_process {
 };
 
 struct sim_shared_gpu {
-	_Atomic uint64_t woke_ns;	   /* when it began to work after its last idle time */
-	_Atomic uint64_t busy_until_ns;	   /* end of the last work that is known */
-	_Atomic uint64_t kernel_ns;	   /* sums since the machine was made */
-	_Atomic uint64_t copied_bytes[2];  /* to the device, from it */
-	_Atomic int shown_generation;	   /* what its file in the tree says now */
+	_Atomic uint64_t woke_ns;	  /* when it began to work after its last idle time */
+	_Atomic uint64_t busy_until_ns;	  /* end of the last work that is known */
+	_Atomic uint64_t kernel_ns;	  /* sums since the machine was made */
+	_Atomic uint64_t copied_bytes[2]; /* to the device, from it */
+	_Atomic int shown_generation;	  /* what its file in the tree says now */
 };
 
 struct sim_shared {

@@ -27,22 +27,44 @@ cudaError_t simrt_device_count(int *count)
 	return found > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
 
-/* Retains the primary context of the thread's device and makes it current. */
-static cudaError_t bind_primary(void)
+static CUresult retain_primary(int ordinal)
 {
-	struct device_state *state = &devices[simrt_thread.device];
+	struct device_state *state = &devices[ordinal];
 	CUdevice device = 0;
 	CUresult result = CUDA_SUCCESS;
 
 	pthread_mutex_lock(&devices_lock);
 	if (!state->context) {
-		result = simrt_driver.DeviceGet(&device, simrt_thread.device);
+		result = simrt_driver.DeviceGet(&device, ordinal);
 		if (result == CUDA_SUCCESS)
 			result = simrt_driver.DevicePrimaryCtxRetain(&state->context, device);
 		if (result == CUDA_SUCCESS)
 			atomic_fetch_add(&state->epoch, 1);
 	}
 	pthread_mutex_unlock(&devices_lock);
+	return result;
+}
+
+cudaError_t simrt_context_of(int device, CUcontext *context)
+{
+	int count = 0;
+	cudaError_t status = simrt_device_count(&count);
+
+	if (status == cudaSuccess && (device < 0 || device >= count))
+		status = cudaErrorInvalidDevice;
+	if (status == cudaSuccess)
+		status = simrt_from_driver(retain_primary(device));
+	if (status == cudaSuccess)
+		*context = devices[device].context;
+	return status;
+}
+
+/* Retains the primary context of the thread's device and makes it current. */
+static cudaError_t bind_primary(void)
+{
+	struct device_state *state = &devices[simrt_thread.device];
+	CUresult result = retain_primary(simrt_thread.device);
+
 	if (result == CUDA_SUCCESS)
 		result = simrt_driver.CtxSetCurrent(state->context);
 	if (result == CUDA_SUCCESS)

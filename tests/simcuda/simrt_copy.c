@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *const directions[] = {
+const char *const simrt_copy_directions[] = {
 	[cudaMemcpyHostToHost] = "h2h",
 	[cudaMemcpyHostToDevice] = "h2d",
 	[cudaMemcpyDeviceToHost] = "d2h",
@@ -32,14 +32,13 @@ static bool is_on_device(const void *pointer)
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 
-/* What cudaMemcpyDefault means for these two addresses. */
-static enum cudaMemcpyKind infer(const struct copy *copy)
+enum cudaMemcpyKind simrt_copy_kind(enum cudaMemcpyKind kind, const void *to, const void *from)
 {
-	if (copy->kind != cudaMemcpyDefault)
-		return copy->kind;
-	if (is_on_device(copy->dst))
-		return is_on_device(copy->src) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
-	return is_on_device(copy->src) ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+	if (kind != cudaMemcpyDefault)
+		return kind;
+	if (is_on_device(to))
+		return is_on_device(from) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+	return is_on_device(from) ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
 static CUresult copy_async(const struct simrt_flavour *via, const struct copy *copy)
@@ -85,14 +84,14 @@ static cudaError_t run_copy(const struct simrt_flavour *via, const struct simrt_
 	if (status == cudaSuccess && copy->bytes && (!copy->dst || !copy->src))
 		status = cudaErrorInvalidValue;
 	if (status == cudaSuccess && copy->bytes) {
-		kind = infer(copy);
+		kind = simrt_copy_kind(copy->kind, copy->dst, copy->src);
 		status = simrt_from_driver(copy->is_async ? copy_async(via, copy)
 							  : copy_blocking(via, copy));
 	}
 	return simrt_end(call, status,
 			 "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d\tdirection=%s",
 			 simrt_address(copy->dst), simrt_address(copy->src), copy->bytes,
-			 simrt_address(copy->stream), copy->is_async, directions[kind]);
+			 simrt_address(copy->stream), copy->is_async, simrt_copy_directions[kind]);
 }
 
 cudaError_t simrt_cudaMemcpy(const struct simrt_flavour *via, const char *function, void *dst,

@@ -119,10 +119,16 @@ static inline CUdeviceptr simrt_device_pointer(const void *pointer)
 cudaError_t simrt_context_bind(void);
 cudaError_t simrt_context_select(int device);
 cudaError_t simrt_context_reset(void);
+/* The primary context of any device, retained but not made current. */
+cudaError_t simrt_context_of(int device, CUcontext *context);
 cudaError_t simrt_device_count(int *count);
 /* A sticky error stays with its device until the process ends. */
 cudaError_t simrt_context_sticky(void);
 void simrt_context_note(cudaError_t status);
+
+/* simrt_copy.c: what cudaMemcpyDefault means for two addresses, and how the log calls it. */
+enum cudaMemcpyKind simrt_copy_kind(enum cudaMemcpyKind kind, const void *to, const void *from);
+extern const char *const simrt_copy_directions[];
 
 /* simrt_registry.c: what the compiler registered. */
 struct simrt_kernel {
