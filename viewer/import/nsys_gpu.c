@@ -104,6 +104,9 @@ static void add_copy(struct nsys *n, sqlite3_stmt *s)
 	r.direction = direction_of(nsys_int(s, c + 1));
 	r.source_kind = nsys_has(s, c + 2) ? nsys_memory_kind(nsys_int(s, c + 2)) : 0;
 	r.destination_kind = nsys_has(s, c + 3) ? nsys_memory_kind(nsys_int(s, c + 3)) : 0;
+	/* Unified memory: pages that migrate, whatever the two columns say. */
+	if (nsys_int(s, c + 1) >= 11 && nsys_int(s, c + 1) <= 13)
+		r.source_kind = r.destination_kind = MEMORY_MANAGED;
 	r.is_async = 1;
 	r.peer_device = r.direction == COPY_PEER && nsys_has(s, c + 4)
 				? nsys_ordinal(n, nsys_process(nsys_int(s, 6)), nsys_int(s, c + 4))

@@ -54,8 +54,10 @@ struct host_call {
 	uint8_t kind;	 /* enum record_kind */
 	uint8_t flags;	 /* enum call_flag, and: */
 };
-#define CALL_BLOCKS    64  /* waits for the GPU: a sync, a blocking copy, a synchronising free */
-#define CALL_REDUNDANT 128 /* the same thing as its parent, one library deeper; not counted */
+#define CALL_STREAM_KNOWN   16 /* launch, copy: its stream is in the file */
+#define CALL_DEFAULT_STREAM 32 /* and is the legacy default stream */
+#define CALL_BLOCKS	    64 /* waits for the GPU: a sync, a blocking copy, a synchronising free */
+#define CALL_REDUNDANT	    128 /* the same thing as its parent, one library deeper; not counted */
 
 struct model_kernel {
 	uint64_t id;

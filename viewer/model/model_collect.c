@@ -244,7 +244,7 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 		.thread = collect_thread(builder, thread),
 		.device = collect_device(builder, part->device),
 		.kind = (uint8_t)part->head.kind,
-		.flags = (uint8_t)(part->flags & (CALL_BLOCKS - 1)),
+		.flags = (uint8_t)(part->flags & (CALL_STREAM_KNOWN - 1)),
 	};
 	call->end_ns = part->flags & CALL_NO_TIMES ? call->begin_ns
 						   : event_time_end(call->begin_ns, call->end_ns);
@@ -281,6 +281,18 @@ static uint16_t peer_ordinal(uint32_t peer_device)
 	return peer_device < MODEL_NO_DEVICE ? (uint16_t)peer_device : MODEL_NO_DEVICE;
 }
 
+static bool is_legacy_stream(const struct host_call *call, uint64_t stream)
+{
+	return stream <= LEGACY_STREAM && !(call->flags & CALL_PER_THREAD_STREAM);
+}
+
+static void collect_stream(struct host_call *call, uint64_t stream)
+{
+	call->flags |= CALL_STREAM_KNOWN;
+	if (is_legacy_stream(call, stream))
+		call->flags |= CALL_DEFAULT_STREAM;
+}
+
 static void collect_copy(struct model_builder *builder, const struct record_copy *record,
 			 struct host_call *call)
 {
@@ -293,12 +305,21 @@ static void collect_copy(struct model_builder *builder, const struct record_copy
 		.source_kind = record->source_kind,
 		.destination_kind = record->destination_kind,
 		.is_async = (call->flags & CALL_ASYNC) != 0,
-		.is_default_stream = has_addresses && record->stream <= LEGACY_STREAM &&
-				     !(call->flags & CALL_PER_THREAD_STREAM),
+		.is_default_stream = has_addresses && is_legacy_stream(call, record->stream),
 		.peer = peer_ordinal(record->peer_device),
 	};
 
 	call->detail = collect_transfer(builder, &transfer);
+	if (has_addresses)
+		collect_stream(call, record->stream);
+}
+
+static void collect_launch(struct model_builder *builder, const struct record_launch *record,
+			   struct host_call *call)
+{
+	call->detail = collect_kernel(builder, record->kernel);
+	if (!builder->is_imported)
+		collect_stream(call, record->stream);
 }
 
 static void collect_host(struct model_builder *builder, const struct trace_batch *batch)
@@ -316,8 +337,7 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 			call->detail = ((const struct record_sync *)record)->scope;
 			break;
 		case RECORD_KIND_launch:
-			call->detail = collect_kernel(
-				builder, ((const struct record_launch *)record)->kernel);
+			collect_launch(builder, record, call);
 			break;
 		case RECORD_KIND_copy:
 			collect_copy(builder, record, call);
@@ -408,6 +428,12 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	case RECORD_KIND_block:
 		collect_blocks(builder, batch);
 		break;
+	case RECORD_KIND_sample:
+		collect_samples(builder, batch);
+		break;
+	case RECORD_KIND_pages:
+		collect_pages(builder, batch);
+		break;
 	default:
 		collect_host(builder, batch);
 	}
@@ -444,11 +470,13 @@ int model_collect(struct model_builder *builder, struct error *err)
 				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
 				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
 				      1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
+				      1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
 				      1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
 				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
 	struct model *model = builder->model;
 	int rc;
 
+	builder->is_imported = model->source.info(model->source.context, "import.source") != NULL;
 	collect_descriptions(builder);
 	rc = model->source.read(model->source.context, kinds, collect_batch, builder, err);
 	if (rc == -E2BIG)

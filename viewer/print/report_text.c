@@ -182,6 +182,9 @@ static void print_finding(const struct page *page, const struct device_report *d
 	 * no step to take a share of. */
 	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
 		fprintf(page->to, "  costs %.2f ms", finding->cost_ms);
+	else if (finding->cost_ms > 0 && !(finding->gain_high_ms > 0))
+		fprintf(page->to, "  costs %.2f ms (%.1f %%)", finding->cost_ms,
+			100 * finding->cost_ms / device->step_ms);
 	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
 		fprintf(page->to,
 			"  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)",

@@ -82,6 +82,9 @@ static void add_finding(struct text *page, const struct device_report *device, s
 	text_add(page, "</h3>");
 	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
 		text_addf(page, "<div>costs %.2f ms</div>", finding->cost_ms);
+	else if (finding->cost_ms > 0 && !(finding->gain_high_ms > 0))
+		text_addf(page, "<div>costs %.2f ms (%.1f %%)</div>", finding->cost_ms,
+			  100 * finding->cost_ms / device->step_ms);
 	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
 		text_addf(page,
 			  "<div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms "

@@ -13,6 +13,7 @@
 #include "link_rate.h"
 #include "memory_survey.h"
 #include "model.h"
+#include "stall_survey.h"
 #include "work_survey.h"
 
 struct rule_context {
@@ -28,6 +29,7 @@ struct rule_context {
 	struct host_stats host;
 	struct work_survey work;
 	struct memory_survey memory;
+	struct stall_survey stalls;
 	struct finding_list *findings; /* to add to */
 	const struct rule *rule;       /* that runs now */
 };
@@ -39,6 +41,7 @@ struct rule {
 	const char *page; /* what `gputrace explain` prints: definition, thresholds, gain, limits */
 	void (*run)(struct rule_context *context);
 	bool is_about_memory; /* runs without times of GPU work too */
+	bool is_about_calls;  /* likewise: what calls returned, how the process was set up */
 };
 
 /* All rules, by id. */

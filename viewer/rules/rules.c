@@ -219,13 +219,14 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	host_stats_build(model, device, &context.host);
 	work_survey_build(model, device, &context.work);
 	memory_survey_build(model, device, &context.memory);
+	stall_survey_build(model, device, &context.stalls);
 	out->memory_map = context.memory.map;
 	out->is_map_of_failure = context.memory.failures.lasting > 0;
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
 		size_t findings = out->count, judgements = out->judgement_count;
 
 		context.rule = rules_all[i];
-		if (context.rule->is_about_memory)
+		if (context.rule->is_about_memory || context.rule->is_about_calls)
 			context.rule->run(&context);
 		else if (!of->op_count)
 			rule_not_judged(&context, "there are no GPU times for this device");
@@ -240,6 +241,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	}
 	copy_stats_free(&context.copies);
 	work_survey_free(&context.work);
+	stall_survey_free(&context.stalls);
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
 }

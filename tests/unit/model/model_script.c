@@ -33,7 +33,7 @@ struct script {
 	struct trace_health health;
 	uint32_t next_call_id, next_correlation;
 	uint32_t gpu_stream, peer_device;
-	uint64_t copy_source, copy_destination, copy_stream;
+	uint64_t copy_source, copy_destination, copy_stream, launch_stream;
 };
 
 static uint64_t name_id(struct script *script, const char *name)
@@ -178,6 +178,11 @@ void script_use_stream(struct script *script, uint32_t stream)
 	script->gpu_stream = stream;
 }
 
+void script_use_launch_stream(struct script *script, uint64_t stream)
+{
+	script->launch_stream = stream;
+}
+
 void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
 		     uint32_t peer_device)
 {
@@ -281,6 +286,7 @@ uint32_t script_add_launch(struct script *script, const struct script_call *call
 	memset(&record, 0, sizeof(record));
 	record.call = call_part_of(script, call);
 	record.kernel = name_id(script, kernel);
+	record.stream = script->launch_stream;
 	add_row(script, RECORD_KIND_launch, &record, sizeof(record), call->thread);
 	return record.call.call_id;
 }

@@ -27,6 +27,8 @@ struct record_device *script_add_device(struct script *script, const char *gpu_n
 /* What the next records have beside their arguments: CUPTI's stream number (7 at first), and of
  * copies the addresses, the stream's handle and the other GPU (nothing recorded at first). */
 void script_use_stream(struct script *script, uint32_t stream);
+/* Handle of the stream of the next launches; 0 at first, the legacy default stream. */
+void script_use_launch_stream(struct script *script, uint64_t stream);
 void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
 		     uint32_t peer_device);
 
