@@ -22,6 +22,7 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->threads);
 	map_fini(&builder->devices);
 	map_fini(&builder->mark_names);
+	map_fini(&builder->series);
 }
 
 static int64_t model_rank(const struct model_source *source)
@@ -67,6 +68,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 				  sizeof(*model->calls));
 	model->ops =
 		array_trim(model->ops, &builder.op_capacity, model->op_count, sizeof(*model->ops));
+	sample_series_sort(model);
 	model_link(&builder);
 	builder_fini(&builder);
 	memory_usage_build(model);
@@ -100,6 +102,7 @@ void model_free(struct model *model)
 	free(model->blocks);
 	free(model->step_marks);
 	free(model->phase_marks);
+	sample_series_free(model);
 	free(model->steps.items);
 	free(model);
 }

@@ -21,6 +21,7 @@
 #include "model_source.h"
 #include "phase.h"
 #include "record.h"
+#include "sample_series.h"
 
 #define MODEL_NONE	UINT32_MAX
 #define MODEL_NO_DEVICE UINT16_MAX
@@ -207,6 +208,10 @@ struct model {
 	size_t step_mark_count;
 	struct phase_mark *phase_marks; /* by begin */
 	size_t phase_mark_count;
+	struct sample_series *series; /* what the collector sampled */
+	size_t series_count;
+	struct page_sample *page_samples; /* in file order */
+	size_t page_sample_count;
 	uint64_t failed_calls; /* returned an error */
 	bool has_gpu_times;
 

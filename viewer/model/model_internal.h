@@ -14,6 +14,7 @@ struct model_builder {
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity, phase_mark_capacity, block_capacity;
+	size_t series_capacity, page_sample_capacity;
 	bool is_imported;      /* launches are without streams, 0 means nothing there */
 	struct map kernels;    /* NAME_KERNEL number -> index */
 	struct map sites;      /* site number -> index */
@@ -22,6 +23,7 @@ struct model_builder {
 	struct map gemms;      /* hash -> index */
 	struct map threads;    /* number in the file -> index */
 	struct map devices;    /* ordinal -> index */
+	struct map series;     /* metric and subject -> index */
 	struct map mark_names; /* NAME_MARK number -> what the text means, model_marks.c */
 };
 
