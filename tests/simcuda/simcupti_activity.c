@@ -14,8 +14,8 @@
 static _Atomic(bool) is_enabled[SIMCUPTI_KINDS];
 static _Atomic(int) thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
-/* Kinds that can be enabled. The last three have nothing to tell here: no overhead is modelled, and
- * the simulated driver has no graphs and pushes no external ids into records. */
+/* Kinds that can be enabled. Two have nothing to tell here: no overhead is modelled, and nobody
+ * pushes external ids into records. */
 static const int known_kinds[] = {
 	CUPTI_ACTIVITY_KIND_KERNEL,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,

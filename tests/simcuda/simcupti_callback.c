@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one subscriber of the simulated CUPTI and its callbacks of the runtime and driver domains.
- * The other domains can be enabled but have nothing to tell; functionParams and symbolName stay
+ * Graphs are told of in the resource domain: created, cloned, instantiated, destroyed. The other
+ * domains can be enabled but have nothing to tell; functionParams and symbolName stay
  * NULL, because the driver does not pass arguments on.
  */
 #include "simcupti_internal.h"
@@ -123,5 +124,63 @@ CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle handle
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	for (int domain = 1; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
 		enable_domain(domain, enable);
+	return CUPTI_SUCCESS;
+}
+
+void simcupti_callback_graph(const struct simcuda_graph_event *event)
+{
+	CUpti_CallbackFunc callback =
+		atomic_load_explicit(&subscriber.function, memory_order_acquire);
+	CUpti_GraphData graph = {
+		.graph = (CUgraph)(uintptr_t)event->graph,
+		.node = (CUgraphNode)(uintptr_t)event->node,
+		.originalNode = (CUgraphNode)(uintptr_t)event->other_node,
+		.nodeType = (CUgraphNodeType)event->node_type,
+	};
+	CUpti_ResourceData data = {.resourceDescriptor = &graph};
+	uint32_t context_id;
+
+	if (!callback ||
+	    !atomic_load_explicit(&subscriber.is_enabled[CUPTI_CB_DOMAIN_RESOURCE][event->event],
+				  memory_order_relaxed))
+		return;
+	if (event->event == SIMCUDA_GRAPH_CLONED)
+		graph.originalGraph = (CUgraph)(uintptr_t)event->other_graph;
+	else
+		graph.graphExec = (CUgraphExec)(uintptr_t)event->other_graph;
+	data.context = simcupti_current_context(&context_id);
+	callback(subscriber.userdata, CUPTI_CB_DOMAIN_RESOURCE, (CUpti_CallbackId)event->event,
+		 &data);
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *id)
+{
+	uint64_t number = simcupti_graph_id(graph);
+
+	if (!id || !number)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	*id = (uint32_t)number;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec exec, uint32_t *id)
+{
+	uint64_t number = simcupti_graph_id(exec);
+
+	if (simcupti_options()->version < 21) /* new in 12.3 */
+		return simcupti_return(CUPTI_ERROR_API_NOT_IMPLEMENTED);
+	if (!id || !number)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	*id = (uint32_t)number;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+	uint64_t number = simcupti_graph_id(node);
+
+	if (!id || !number)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	*id = number;
 	return CUPTI_SUCCESS;
 }

@@ -37,6 +37,8 @@ void simcupti_detach(void);
 /* Has all work that is over by now reported on this thread. */
 void simcupti_deliver(void);
 uint64_t simcupti_now_ns(void);
+/* The driver's number of a graph, an executable or a node; 0: no such. */
+uint64_t simcupti_graph_id(const void *handle);
 /* NULL and 0 when there is none. */
 CUcontext simcupti_current_context(uint32_t *id);
 /* Notes a failure as the thread's last error and returns it. */
@@ -55,6 +57,7 @@ struct simcupti_frame {
 void simcupti_callback_fire(int domain, int site, const char *function,
 			    struct simcupti_frame *frame, int result);
 bool simcupti_callback_is_wanted(void);
+void simcupti_callback_graph(const struct simcuda_graph_event *event);
 
 /* simcupti_activity.c */
 bool simcupti_activity_is_enabled(int kind);
@@ -72,6 +75,7 @@ union simcupti_record {
 	CUpti_ActivityMemset4 set;
 	CUpti_ActivitySynchronization2 sync;
 	CUpti_ActivityAPI api;
+	CUpti_ActivityGraphTrace2 graph;
 	uint64_t aligned[32];
 };
 /* Makes the record of a finished activity; false if its kind is not enabled. */

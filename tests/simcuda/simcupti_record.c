@@ -24,6 +24,8 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_MEMSET, 0, 88},
 	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 26, 56},
 	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0, 40},
+	{CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 21, 56}, /* 12.3 */
+	{CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0, 48},
 	{CUPTI_ACTIVITY_KIND_RUNTIME, 0, 40},
 	{CUPTI_ACTIVITY_KIND_DRIVER, 0, 40},
 };
@@ -39,6 +41,8 @@ _Static_assert(sizeof(CUpti_ActivityMemcpyPtoP4) == 96, "peer copy record");
 _Static_assert(sizeof(CUpti_ActivityMemset4) == 88, "memset record");
 _Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "sync record of 12.8");
 _Static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventSyncId) == 40, "since 12.8");
+_Static_assert(sizeof(CUpti_ActivityGraphTrace2) == 56, "graph record of 12.3");
+_Static_assert(offsetof(CUpti_ActivityGraphTrace2, endDeviceId) == 48, "since 12.3");
 _Static_assert(sizeof(CUpti_ActivityAPI) == 40, "API record");
 
 size_t simcupti_record_size(int kind)
@@ -78,6 +82,8 @@ static void make_kernel(CUpti_ActivityKernel10 *r, const struct simcuda_activity
 	r->sharedMemoryExecuted = a->shared_static + a->shared_dynamic;
 	r->correlationId = a->correlation;
 	r->name = a->name;
+	r->graphNodeId = a->graph_node;
+	r->graphId = a->graph;
 	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 }
 
@@ -97,6 +103,8 @@ static void make_copy(CUpti_ActivityMemcpy6 *r, const struct simcuda_activity *a
 	r->correlationId = a->correlation;
 	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	r->copyCount = 1;
+	r->graphNodeId = a->graph_node;
+	r->graphId = a->graph;
 }
 
 static void make_peer_copy(CUpti_ActivityMemcpyPtoP4 *r, const struct simcuda_activity *a)
@@ -134,7 +142,21 @@ static void make_set(CUpti_ActivityMemset4 *r, const struct simcuda_activity *a)
 	r->correlationId = a->correlation;
 	r->flags = a->is_async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : CUPTI_ACTIVITY_FLAG_NONE;
 	r->memoryKind = (uint16_t)a->destination_kind;
+	r->graphNodeId = a->graph_node;
+	r->graphId = a->graph;
 	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static void make_graph(CUpti_ActivityGraphTrace2 *r, const struct simcuda_activity *a)
+{
+	r->kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	r->correlationId = a->correlation;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->deviceId = r->endDeviceId = a->device;
+	r->contextId = r->endContextId = a->context;
+	r->streamId = a->stream;
+	r->graphId = a->graph;
 }
 
 static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_activity *a)
@@ -154,7 +176,21 @@ static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_ac
 
 bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity)
 {
+	bool is_traced = activity->graph && activity->graph_was_seen &&
+			 simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+
 	memset(record, 0, sizeof(*record));
+	/* Launches of graphs as wholes suppress their nodes. Executables that were made before
+	 * CUPTI came cannot be traced as wholes; their nodes show up as kernels, whatever they do.
+	 */
+	if (activity->graph && is_traced != (activity->kind == 5))
+		return false;
+	if (activity->graph_node && !activity->graph_was_seen) {
+		make_kernel(&record->kernel, activity);
+		if (!record->kernel.name)
+			record->kernel.name = "graph node";
+		return simcupti_activity_is_enabled((int)record->head.kind);
+	}
 	switch (activity->kind) {
 	case 1:
 		make_kernel(&record->kernel, activity);
@@ -167,6 +203,9 @@ bool simcupti_record_make(union simcupti_record *record, const struct simcuda_ac
 		break;
 	case 3:
 		make_set(&record->set, activity);
+		break;
+	case 5:
+		make_graph(&record->graph, activity);
 		break;
 	case 4:
 		make_sync(&record->sync, activity);

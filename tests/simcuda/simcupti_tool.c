@@ -7,8 +7,9 @@
  *   busy           cuptiSubscribe returns 39: another subscriber is there
  *   zero-times=K   every K-th record has start = end = 0
  *   drop=K         every K-th record is lost and counted
- *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync or a
- * number null-buffer    the client's completion function gets a NULL buffer before each real one
+ *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync,
+ *                  graph or a number
+ *   null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
  */
 #include "simcupti_internal.h"
@@ -30,6 +31,7 @@ static struct {
 	uint64_t (*clock_ns)(void);
 	CUresult (*get_context)(CUcontext *context);
 	CUresult (*get_context_id)(CUcontext context, unsigned long long *id);
+	uint64_t (*graph_id)(const void *handle);
 } driver;
 
 static const struct {
@@ -45,6 +47,7 @@ static const struct {
 	{"synchronization", CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
 	{"runtime", CUPTI_ACTIVITY_KIND_RUNTIME},
 	{"driver", CUPTI_ACTIVITY_KIND_DRIVER},
+	{"graph", CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
 };
 
 static int parse_kind(const char *text)
@@ -108,6 +111,7 @@ static void find_driver(void)
 	*(void **)&driver.clock_ns = dlsym(library, "simcuda_gpu_clock_ns");
 	*(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
 	*(void **)&driver.get_context_id = dlsym(library, "cuCtxGetId");
+	*(void **)&driver.graph_id = dlsym(library, "simcuda_graph_id");
 	*(void **)&driver.attach_tool = dlsym(library, "simcuda_attach_tool");
 	if (!driver.deliver || !driver.clock_ns || !driver.get_context || !driver.get_context_id)
 		driver.attach_tool = NULL;
@@ -148,7 +152,8 @@ static void api(int domain, int site, const char *function, uint32_t correlation
 	simcupti_activity_take_api(domain, frame, result);
 }
 
-static const struct simcuda_tool tool = {.api = api, .activity = simcupti_activity_take};
+static const struct simcuda_tool tool = {
+	.api = api, .activity = simcupti_activity_take, .graph = simcupti_callback_graph};
 
 CUptiResult simcupti_attach(void)
 {
@@ -180,6 +185,12 @@ uint64_t simcupti_now_ns(void)
 		return driver.clock_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t simcupti_graph_id(const void *handle)
+{
+	pthread_once(&driver_once, find_driver);
+	return driver.graph_id ? driver.graph_id(handle) : 0;
 }
 
 CUcontext simcupti_current_context(uint32_t *id)

@@ -20,7 +20,7 @@ static cudaError_t check_sizes(dim3 grid, dim3 block)
 
 static cudaError_t launch(const struct simrt_flavour *via, const struct simrt_call *call,
 			  cudaError_t status, CUkernel kernel, const struct simrt_config *config,
-			  void **arguments)
+			  void **arguments, bool is_cooperative)
 {
 	dim3 grid = config->grid, block = config->block;
 
@@ -28,7 +28,11 @@ static cudaError_t launch(const struct simrt_flavour *via, const struct simrt_ca
 		status = check_sizes(grid, block);
 	if (status == cudaSuccess && config->shared_bytes > UINT32_MAX)
 		status = cudaErrorInvalidValue;
-	if (status == cudaSuccess)
+	if (status == cudaSuccess && is_cooperative)
+		status = simrt_from_driver(via->LaunchCooperativeKernel(
+			(CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+			(unsigned)config->shared_bytes, config->stream, arguments));
+	else if (status == cudaSuccess)
 		status = simrt_from_driver(via->LaunchKernel(
 			(CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 			(unsigned)config->shared_bytes, config->stream, arguments, NULL));
@@ -49,7 +53,22 @@ cudaError_t simrt_cudaLaunchKernel(const struct simrt_flavour *via, const char *
 
 	if (status == cudaSuccess)
 		status = simrt_registry_kernel(host_function, &kernel);
-	return launch(via, &call, status, kernel, &config, arguments);
+	return launch(via, &call, status, kernel, &config, arguments, false);
+}
+
+cudaError_t simrt_cudaLaunchCooperativeKernel(const struct simrt_flavour *via, const char *function,
+					      const void *host_function, dim3 grid, dim3 block,
+					      void **arguments, size_t shared_bytes,
+					      cudaStream_t stream)
+{
+	const struct simrt_config config = {grid, block, shared_bytes, stream};
+	struct simrt_call call;
+	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
+	CUkernel kernel = NULL;
+
+	if (status == cudaSuccess)
+		status = simrt_registry_kernel(host_function, &kernel);
+	return launch(via, &call, status, kernel, &config, arguments, true);
 }
 
 /* The stub of a CUDA 13 program passes the handle that __cudaGetKernel gave; NULL when that failed.
@@ -64,7 +83,7 @@ cudaError_t simrt___cudaLaunchKernel(const struct simrt_flavour *via, const char
 
 	if (status == cudaSuccess && !kernel)
 		status = cudaErrorInvalidDeviceFunction;
-	return launch(via, &call, status, (CUkernel)kernel, &config, arguments);
+	return launch(via, &call, status, (CUkernel)kernel, &config, arguments, false);
 }
 
 /* cudaLaunchAttribute and CUlaunchAttribute have one layout and the same ids, so the attributes
