@@ -63,6 +63,9 @@ void capture_before_unload(struct call *call);
 /* out: where the address was returned. */
 void capture_alloc(struct call *call, const void *out, size_t size_bytes, unsigned int kind,
 		   const void *stream);
+/* pool: NULL is the device's current one. */
+void capture_alloc_pool(struct call *call, const void *out, size_t size_bytes, const void *pool,
+			const void *stream);
 void capture_alloc_pitch(struct call *call, const void *out, const size_t *pitch, size_t width,
 			 size_t height);
 void capture_alloc_3d(struct call *call, const struct cudaPitchedPtr *out,
@@ -73,8 +76,19 @@ void capture_free(struct call *call, const void *address, const void *stream);
 /* Physical memory and reserved ranges: named by a handle or range, no memory at an address. */
 void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes, unsigned int kind);
 void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind);
-void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes);
+void capture_reserve(struct call *call, const void *out, size_t size_bytes);
+void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes, uint64_t handle);
 void capture_before_unmap(struct call *call, CUdeviceptr address, size_t size_bytes);
+void capture_unmap(struct call *call, CUdeviceptr address, size_t size_bytes);
+/* Memory of another process, which says nothing of its size. pool: NULL but for pool memory. */
+void capture_import(struct call *call, const void *out, const void *pool);
+void capture_alloc_array(struct call *call, const void *out,
+			 const struct cudaChannelFormatDesc *format,
+			 const struct cudaExtent *extent, unsigned int levels, unsigned int flags);
+void capture_alloc_driver_array(struct call *call, const void *out,
+				const CUDA_ARRAY_DESCRIPTOR *description);
+void capture_alloc_driver_array_3d(struct call *call, const void *out,
+				   const CUDA_ARRAY3D_DESCRIPTOR *description, unsigned int levels);
 
 /* ---- waits, streams, events, contexts (capture_sync.c) ---- */
 void capture_sync(struct call *call, const void *object, unsigned int scope);

@@ -5,24 +5,46 @@
  */
 #include "capture.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "pointers.h"
+#include "real.h"
+#include "streams.h"
 
-static void write_memory(struct call *call, unsigned int op, const void *address,
-			 uint64_t size_bytes, unsigned int kind, const void *stream)
+#define GRANULARITY (2u << 20) /* of mappings, on every GPU so far */
+
+struct part {
+	unsigned int op, kind;
+	const void *address, *stream;
+	uint64_t size_bytes, backing;
+};
+
+static void write_part(struct call *call, const struct part *part)
 {
 	struct record_memory *memory = call_record(call, RECORD_KIND_memory, sizeof(*memory));
 	if (!memory)
 		return;
-	memory->address = (uintptr_t)address;
-	memory->size_bytes = size_bytes;
-	memory->stream = (uintptr_t)stream;
-	memory->op = (uint8_t)op;
-	memory->memory_kind = (uint8_t)kind;
+	memory->address = (uintptr_t)part->address;
+	memory->size_bytes = part->size_bytes;
+	memory->stream = (uintptr_t)part->stream;
+	memory->op = (uint8_t)part->op;
+	memory->memory_kind = (uint8_t)part->kind;
 	memory->reserved0 = 0;
 	memory->reserved1 = 0;
+	memory->backing = part->backing;
 	thread_commit(call->thread);
+}
+
+static void write_memory(struct call *call, unsigned int op, const void *address,
+			 uint64_t size_bytes, unsigned int kind, const void *stream)
+{
+	write_part(call, &(struct part){.op = op,
+					.kind = kind,
+					.address = address,
+					.stream = stream,
+					.size_bytes = size_bytes});
 }
 
 static const void *returned(const struct call *call, const void *out)
@@ -42,6 +64,24 @@ void capture_alloc(struct call *call, const void *out, size_t size_bytes, unsign
 	if (address)
 		pointers_add(address, size_bytes, kind);
 	write_memory(call, MEMORY_ALLOC, address, size_bytes, kind, stream);
+}
+
+void capture_alloc_pool(struct call *call, const void *out, size_t size_bytes, const void *pool,
+			const void *stream)
+{
+	const void *address = returned(call, out);
+	call->flags |= CALL_ASYNC;
+	/* In a graph under capture the address is promised; memory comes with each launch. */
+	if (streams_is_captured(stream))
+		call->flags |= CALL_CAPTURED;
+	if (address)
+		pointers_add(address, size_bytes, MEMORY_POOL);
+	write_part(call, &(struct part){.op = MEMORY_ALLOC,
+					.kind = MEMORY_POOL,
+					.address = address,
+					.stream = stream,
+					.size_bytes = size_bytes,
+					.backing = (uintptr_t)pool});
 }
 
 void capture_alloc_pitch(struct call *call, const void *out, const size_t *pitch, size_t width,
@@ -77,12 +117,26 @@ void capture_free(struct call *call, const void *address, const void *stream)
 {
 	if (stream)
 		call->flags |= CALL_ASYNC;
+	if (stream && streams_is_captured(stream))
+		call->flags |= CALL_CAPTURED;
 	write_memory(call, MEMORY_FREE, address, 0, call->freed_kind, stream);
 }
 
+/* ---- memory without an address: handles, reserved ranges, mappings ---- */
+
 void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes, unsigned int kind)
 {
-	write_memory(call, MEMORY_ALLOC, returned(call, out), size_bytes, kind, NULL);
+	const void *handle = returned(call, out);
+	write_part(call, &(struct part){.op = MEMORY_ALLOC,
+					.kind = kind,
+					.address = handle,
+					.size_bytes = size_bytes,
+					.backing = (uintptr_t)handle});
+}
+
+void capture_reserve(struct call *call, const void *out, size_t size_bytes)
+{
+	write_memory(call, MEMORY_ALLOC, returned(call, out), size_bytes, MEMORY_RESERVED, NULL);
 }
 
 void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind)
@@ -90,17 +144,66 @@ void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind)
 	write_memory(call, MEMORY_FREE, (const void *)(uintptr_t)handle, 0, kind, NULL);
 }
 
-void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes)
+void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes, uint64_t handle)
 {
 	/* The physical memory was counted when it was created; this only makes it addressable. */
 	if (!call->status)
 		pointers_add((const void *)(uintptr_t)address, size_bytes, MEMORY_DEVICE);
-	capture_plain(call, (const void *)(uintptr_t)address);
+	write_part(call, &(struct part){.op = MEMORY_MAP,
+					.kind = MEMORY_PHYSICAL,
+					.address = (const void *)(uintptr_t)address,
+					.size_bytes = size_bytes,
+					.backing = handle});
 }
 
+/* The range may be that of several mappings, which begin at multiples of the granularity. */
 void capture_before_unmap(struct call *call, CUdeviceptr address, size_t size_bytes)
 {
 	(void)call;
-	(void)size_bytes;
-	pointers_remove((const void *)(uintptr_t)address);
+	for (uint64_t at = 0; at < size_bytes && address + at >= address; at += GRANULARITY)
+		pointers_remove((const void *)(uintptr_t)(address + at));
+}
+
+void capture_unmap(struct call *call, CUdeviceptr address, size_t size_bytes)
+{
+	/* Refused, as for a range that is no whole mapping: it is all still there. */
+	if (call->status)
+		pointers_add((const void *)(uintptr_t)address, size_bytes, MEMORY_DEVICE);
+	write_memory(call, MEMORY_UNMAP, (const void *)(uintptr_t)address, size_bytes,
+		     MEMORY_PHYSICAL, NULL);
+}
+
+/* ---- memory of other processes ---- */
+
+/* What the driver knows of a range, 0 where it cannot be asked now. */
+static uint64_t size_of_range(const void *address)
+{
+	union {
+		void *object;
+		int (*function)(CUdeviceptr *base, size_t *size, CUdeviceptr address);
+	} range;
+	CUdeviceptr base = 0;
+	size_t size_bytes = 0;
+	if (lifecycle_exiting() ||
+	    atomic_load_explicit(&streams_open_captures, memory_order_relaxed))
+		return 0;
+	int saved_errno = errno;
+	range.object = real_driver_symbol("cuMemGetAddressRange_v2");
+	if (range.object && range.function(&base, &size_bytes, (uintptr_t)address))
+		size_bytes = 0;
+	errno = saved_errno;
+	return size_bytes;
+}
+
+void capture_import(struct call *call, const void *out, const void *pool)
+{
+	const void *address = returned(call, out);
+	uint64_t size_bytes = address ? size_of_range(address) : 0;
+	if (size_bytes)
+		pointers_add(address, size_bytes, MEMORY_IMPORTED);
+	write_part(call, &(struct part){.op = MEMORY_ALLOC,
+					.kind = MEMORY_IMPORTED,
+					.address = address,
+					.size_bytes = size_bytes,
+					.backing = (uintptr_t)pool});
 }

@@ -135,6 +135,8 @@ typedef struct CUlaunchConfig_st {
 	unsigned int numAttrs;
 } CUlaunchConfig;
 
+#include "memory_abi.h"
+
 /* ---- cuBLAS ---- */
 typedef struct cublasContext *cublasHandle_t;
 typedef int cublasOperation_t;
