@@ -107,31 +107,6 @@ static void fill_counts(struct device_report *report)
 	report->kernels_per_step = (double)host.kernels / steady;
 }
 
-/* Findings that draw from the same part share it: each part gives at most what it has. */
-static double combine_gains(const struct device_report *report, bool is_low)
-{
-	double left[LEDGER_PART_COUNT], sum = 0;
-
-	for (int part = 0; part < LEDGER_PART_COUNT; part++)
-		left[part] = report->rows[part].ms;
-	for (size_t i = 0; i < report->findings.count; i++) {
-		const struct finding *finding = &report->findings.items[i];
-		double wanted = is_low ? finding->gain_low_ms : finding->gain_high_ms;
-
-		for (int part = 0; part < LEDGER_PART_COUNT; part++) {
-			double taken;
-
-			if (!(finding->draws_from >> part & 1))
-				continue;
-			taken = wanted < left[part] ? wanted : left[part];
-			left[part] -= taken;
-			wanted -= taken;
-			sum += taken;
-		}
-	}
-	return sum;
-}
-
 static void fill_device(struct device_report *report, const struct run_report *run, size_t device)
 {
 	struct text text;
@@ -141,8 +116,8 @@ static void fill_device(struct device_report *report, const struct run_report *r
 	fill_ledger(report);
 	fill_counts(report);
 	rules_run(run->model, device, &report->findings);
-	report->combined_gain_ms = combine_gains(report, false);
-	report->lower_gain_ms = combine_gains(report, true);
+	report->combined_gain_ms = report->findings.combined_high_ms;
+	report->lower_gain_ms = report->findings.combined_low_ms;
 	report->sites = xcalloc(report->findings.count, sizeof(*report->sites));
 	for (size_t i = 0; i < report->findings.count; i++) {
 		const struct finding *finding = &report->findings.items[i];

@@ -29,6 +29,7 @@ struct finding {
 	double cost_ms;			  /* per step, that the finding is about */
 	double gain_low_ms, gain_high_ms; /* per step, "up to"; both 0: not estimated */
 	uint32_t draws_from;		  /* bit per enum ledger_part that the gain comes out of */
+	bool cuts_launches;		  /* its cure makes the host's work less too */
 	double per_step;		  /* how often per step, 0 not counted */
 	uint32_t call;			  /* a call that it points at, MODEL_NONE none */
 	uint32_t site;			  /* without a call: index of sites, 0 none */
@@ -52,6 +53,8 @@ struct finding_list {
 	size_t count, capacity;
 	struct judgement *judgements;
 	size_t judgement_count, judgement_capacity;
+	double combined_low_ms; /* of all findings together, per step: see combined_gain.c */
+	double combined_high_ms;
 	struct memory_map memory_map; /* that the rules about memory saw */
 	bool is_map_of_failure;	      /* it is of the last failed request */
 };

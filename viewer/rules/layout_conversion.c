@@ -34,6 +34,7 @@ static void run(struct rule_context *context)
 	/* The input still has to be converted once, and other kernels may be slower in NHWC. */
 	finding->gain_low_ms = busy_ms / 2;
 	finding->draws_from = 1u << LEDGER_MEMORY_BOUND;
+	finding->cuts_launches = true;
 	finding_text(finding, "kernel", context->model->kernels[sum.kernel].short_name);
 	finding_number(finding, "kernels_per_step", finding->per_step);
 	finding_number(finding, "kernel_ms_per_step", busy_ms);

@@ -13,6 +13,7 @@
 #include "link_rate.h"
 #include "memory_survey.h"
 #include "model.h"
+#include "replay.h"
 #include "stall_survey.h"
 #include "work_survey.h"
 
@@ -30,6 +31,7 @@ struct rule_context {
 	struct work_survey work;
 	struct memory_survey memory;
 	struct stall_survey stalls;
+	struct replay *replay;	       /* NULL: without GPU times of steady steps */
 	struct finding_list *findings; /* to add to */
 	const struct rule *rule;       /* that runs now */
 };
@@ -56,7 +58,8 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 
 /* A new finding of the running rule; valid until the next one. */
 struct finding *rule_raise(struct rule_context *context, uint32_t call);
-/* Bounds a finding's gain by the ledger parts it draws from and sets its severity. */
+/* Bounds a finding's gain by the ledger parts it draws from and by the host's own path, and sets
+ * its severity. */
 void rule_settle(struct rule_context *context, struct finding *finding);
 void rule_silent(struct rule_context *context, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "array_len.h"
+#include "combined_gain.h"
 #include "rule.h"
 #include "text.h"
 
@@ -122,6 +123,28 @@ double rule_share(const struct rule_context *context, int64_t total_ns)
 	return rule_percent(context, rule_ms(context, total_ns));
 }
 
+/* What the host's own path leaves of a gain; said where it takes a tenth or more away. */
+static void bound_by_host(struct rule_context *context, struct finding *finding)
+{
+	double wanted_ms = finding->gain_high_ms;
+	struct text text;
+
+	finding->gain_high_ms = combined_gain_reachable_ms(context, finding, finding->gain_high_ms);
+	finding->gain_low_ms = combined_gain_reachable_ms(context, finding, finding->gain_low_ms);
+	if (finding->gain_high_ms > 0.9 * wanted_ms)
+		return;
+	finding_number(finding, "hidden_by_host_ms_per_step", wanted_ms - finding->gain_high_ms);
+	if (!finding->summary)
+		return;
+	text_init(&text);
+	text_addf(&text,
+		  "%s Of %.2f ms that the GPU could save, %.2f ms would only make it wait longer: "
+		  "the host, as recorded, launches no faster.",
+		  finding->summary, wanted_ms, wanted_ms - finding->gain_high_ms);
+	free(finding->summary);
+	finding->summary = text_take(&text);
+}
+
 void rule_settle(struct rule_context *context, struct finding *finding)
 {
 	double available_ms = 0;
@@ -135,6 +158,7 @@ void rule_settle(struct rule_context *context, struct finding *finding)
 		finding->gain_high_ms = available_ms;
 	if (finding->gain_high_ms < 0)
 		finding->gain_high_ms = 0;
+	bound_by_host(context, finding);
 	if (finding->gain_low_ms > finding->gain_high_ms)
 		finding->gain_low_ms = finding->gain_high_ms;
 	if (finding->gain_low_ms < 0)
@@ -220,6 +244,8 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	work_survey_build(model, device, &context.work);
 	memory_survey_build(model, device, &context.memory);
 	stall_survey_build(model, device, &context.stalls);
+	if (of->op_count && of->ledger.steady_count)
+		context.replay = replay_new(model, device);
 	out->memory_map = context.memory.map;
 	out->is_map_of_failure = context.memory.failures.lasting > 0;
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
@@ -239,6 +265,8 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		else if (out->judgement_count == judgements)
 			rule_silent(&context, "nothing found");
 	}
+	combined_gain_set(&context, out);
+	replay_free(context.replay);
 	copy_stats_free(&context.copies);
 	work_survey_free(&context.work);
 	stall_survey_free(&context.stalls);

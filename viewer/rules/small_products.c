@@ -58,6 +58,7 @@ static void raise(struct rule_context *context, const struct small *small, doubl
 	finding->gain_high_ms = small->empty_ns / 1e6 / context->steady_steps;
 	finding->gain_low_ms = finding->gain_high_ms / 4;
 	finding->draws_from = 1u << LEDGER_GEMM;
+	finding->cuts_launches = true;
 	product_describe(finding, shape);
 	finding_text(finding, "kernel", kernel->short_name);
 	finding_number(finding, "tiles", tiles.most);

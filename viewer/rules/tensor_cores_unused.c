@@ -10,6 +10,9 @@
 /* Where the table does not know the GPU: what was published for TF32 and half precision. */
 #define UNKNOWN_LOW  0.3
 #define UNKNOWN_HIGH 0.9
+/* Half precision halves the bytes that the other kernels of the model move. */
+#define OTHERS_HIGH 0.5
+#define OTHERS	    (1u << LEDGER_MEMORY_BOUND | 1u << LEDGER_ATTENTION)
 
 static bool is_wanted(const struct kernel_traits *traits)
 {
@@ -61,7 +64,7 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 	struct finding *finding = rule_raise(context, sum->call);
 	const char *kernel = context->model->kernels[sum->kernel].short_name;
 	char capability[16];
-	double least, most;
+	double least, most, others_ms;
 
 	finding->cost_ms = busy_ms;
 	finding->per_step = (double)sum->launches / context->steady_steps;
@@ -73,12 +76,16 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 		finding->gain_low_ms = busy_ms * UNKNOWN_LOW;
 		finding->gain_high_ms = busy_ms * UNKNOWN_HIGH;
 	}
-	finding->draws_from = 1u << LEDGER_GEMM | 1u << LEDGER_CONV;
+	others_ms = OTHERS_HIGH * (ledger_part_ms(context->ledger, LEDGER_MEMORY_BOUND) +
+				   ledger_part_ms(context->ledger, LEDGER_ATTENTION));
+	finding->gain_high_ms += others_ms;
+	finding->draws_from = 1u << LEDGER_GEMM | 1u << LEDGER_CONV | OTHERS;
 	snprintf(capability, sizeof(capability), "%u.%u", major, minor);
 	finding_text(finding, "kernel", kernel);
 	finding_number(finding, "kernel_ms_per_step", busy_ms);
 	finding_number(finding, "kernels_per_step", finding->per_step);
 	finding_text(finding, "compute_capability", capability);
+	finding_number(finding, "bytes_halved_ms_per_step", others_ms);
 	finding_text(finding, "gain_from",
 		     context->gpu.row ? "peaks of the table" : "published range");
 	finding_summary(
@@ -135,8 +142,9 @@ const struct rule rule_tensor_cores_unused = {
 "notice, some solvers and metrics do.\n"
 "\n"
 "Gain: from a quarter of the ratio of the dense peaks of TF32 (fp16 on 7.x) and fp32, up to the\n"
-"ratio of half precision and fp32, of these kernels' time. GeForce GPUs gain less by TF32. What\n"
-"half precision saves beside them, by halving the bytes of other kernels, is not counted.\n"
+"ratio of half precision and fp32, of these kernels' time. GeForce GPUs gain less by TF32. Half\n"
+"precision also halves the bytes of the model's other kernels: the upper end counts half of the\n"
+"attention and of the memory-bound kernels beside it.\n"
 "\n"
 "Silent: products that ask for exact (pedantic) math, products of a vector and those at the\n"
 "memory roof, depthwise convolutions, GPUs without Tensor Cores.\n"

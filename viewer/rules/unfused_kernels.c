@@ -89,6 +89,7 @@ static void raise(struct rule_context *context, const struct neighbours *neighbo
 	finding->gain_high_ms = neighbour_ms * GAIN_HIGH;
 	finding->gain_low_ms = neighbour_ms * GAIN_LOW;
 	finding->draws_from = 1u << LEDGER_MEMORY_BOUND;
+	finding->cuts_launches = true;
 	finding_number(finding, "kernels_per_step", finding->per_step);
 	finding_number(finding, "memory_bound_ms_per_step", class_ms);
 	finding_number(finding, "compute_share_percent", compute_percent);

@@ -36,6 +36,11 @@ static void run_loop(struct bench *bench, double gbs, int64_t kernel_ns)
 		script_add_launch(bench->script, &call, "adam_step");
 		script_add_kernel(bench->script, 0, "adam_step", call.correlation,
 				  now + 7000 + copy_ns, now + 7000 + copy_ns + kernel_ns);
+		call = (struct script_call){.begin_ns = now + 12000,
+					    .end_ns = now + 7000 + copy_ns + kernel_ns,
+					    .thread = 1,
+					    .api = "cudaDeviceSynchronize"};
+		script_add_sync(bench->script, &call, SYNC_DEVICE);
 		now += 7000 + copy_ns + kernel_ns;
 	}
 	bench_run(bench);

@@ -41,7 +41,7 @@ static void tf32_gains_what_the_range_says(void **state)
 	bench_fini(&after);
 }
 
-static void the_gain_stays_within_the_products_own_time(void **state)
+static void the_gain_stays_within_the_products_and_half_of_the_rest(void **state)
 {
 	struct bench bench;
 	const struct finding *finding;
@@ -50,7 +50,10 @@ static void the_gain_stays_within_the_products_own_time(void **state)
 	bench_init(&bench);
 	bench_run_kernel(&bench, "ampere_sgemm_128x64_tn", 3000000);
 	finding = bench_only(&bench, "GT202");
-	assert_true(finding->gain_high_ms < finding->cost_ms);
+	/* 2 ms of fill_buffer move half the bytes in half precision; adam_step stays. */
+	assert_float_equal(bench_number(finding, "bytes_halved_ms_per_step"), 1, 0.01);
+	assert_true(finding->gain_high_ms < finding->cost_ms + 1);
+	assert_true(finding->gain_low_ms < finding->cost_ms / 2 + 0.01);
 	bench_fini(&bench);
 }
 
@@ -145,7 +148,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sgemm_on_an_a100_is_raised_with_tf32_and_its_caveat),
 		cmocka_unit_test(tf32_gains_what_the_range_says),
-		cmocka_unit_test(the_gain_stays_within_the_products_own_time),
+		cmocka_unit_test(the_gain_stays_within_the_products_and_half_of_the_rest),
 		cmocka_unit_test(a_volta_is_told_of_fp16),
 		cmocka_unit_test(gpus_without_tensor_cores_are_silent),
 		cmocka_unit_test(vectors_and_depthwise_convolutions_are_silent),

@@ -41,6 +41,11 @@ static void run_loop(struct bench *bench, uint32_t copy_stream, uint8_t host_kin
 		script_add_launch(bench->script, &call, "adam_step");
 		script_add_kernel(bench->script, 0, "adam_step", call.correlation, kernel_ns,
 				  kernel_ns + KERNEL_NS);
+		call = (struct script_call){.begin_ns = now + 12000,
+					    .end_ns = kernel_ns + KERNEL_NS,
+					    .thread = 1,
+					    .api = "cudaDeviceSynchronize"};
+		script_add_sync(bench->script, &call, SYNC_DEVICE);
 		now = kernel_ns + KERNEL_NS;
 	}
 	bench_run(bench);
