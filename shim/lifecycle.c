@@ -16,6 +16,7 @@
 
 #include "call.h"
 #include "capture_block.h"
+#include "capture_comm.h"
 #include "gpu_activity.h"
 #include "kernels.h"
 #include "mark.h"
@@ -126,6 +127,7 @@ void lifecycle_after_fork(void)
 	call_after_fork();
 	mark_after_fork();
 	capture_block_after_fork();
+	capture_comm_after_fork();
 	lifecycle_attention = 0;
 	/* exit_armed stays: the child has its parent's exit handlers, and atexit() would wait for
 	 * ever when another thread was inside dlclose() at the moment of the fork. */

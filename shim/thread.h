@@ -26,6 +26,8 @@ struct thread {
 	uint32_t in_hook;    /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
 	uint32_t block;	       /* index of this block */
+	uint32_t group_depth;  /* open ncclGroupStart calls */
+	uint32_t group_count;  /* outermost ones so far */
 	uint64_t site;	       /* of the outermost open call */
 	const void *outermost; /* its frame: a call from further out finds it left by longjmp() */
 	uint64_t claimed_ticks;

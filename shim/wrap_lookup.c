@@ -198,7 +198,8 @@ struct lookup_answer gputrace_lookup(void *handle, const char *name, const void 
 	if (!name)
 		return answer;
 	if (!(name[0] == 'c' && name[1] == 'u') &&
-	    !(name[0] == '_' && name[1] == '_' && name[2] == 'c' && name[3] == 'u'))
+	    !(name[0] == '_' && name[1] == '_' && name[2] == 'c' && name[3] == 'u') &&
+	    !(name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l'))
 		return answer;
 	const struct wrap_library *library = find_row(name, &row);
 	if (!library || thread_now == &thread_muted || !lifecycle_is_in_charge())

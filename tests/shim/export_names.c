@@ -46,6 +46,10 @@ int main(void)
 #include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...) cublas_name(#name);
 #include "../../shim/api/blas_rows.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) plain_name(#name);
+#include "../../shim/api/rows.h"
+#include "../../shim/api/nccl.def"
+#include "../../shim/api/rows_end.h"
 #define NVTX2(type, name, params, args, record) plain_name(#name);
 #define NVTX2_VOID(name, params, args, record)	plain_name(#name);
 #include "../../shim/api/nvtx2.def"

@@ -222,6 +222,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
 						   made);
 	}
 	driver->CtxSetCurrent(before);
+	if (!result)
+		result = simnccl_comm_wait(comms[0]);
 	for (int i = 0; i < made && !result; i++)
 		log_comm(comms[i], "ncclCommInitAll", result);
 	return result;
