@@ -104,7 +104,7 @@ bool site_python_walk(struct site_python_thread *me, bool may_ask, struct site_p
 		return false;
 	if (__builtin_expect(known != STATE_CHECKED, 0) && !prove(thread, may_ask, stack, known))
 		return false;
-	if (!python_walk_direct(&runtime, thread, stack) || stack->frame_count == 0)
+	if (!runtime.walk_direct(&runtime, thread, stack) || stack->frame_count == 0)
 		return false;
 	if (__builtin_expect(me->registered != thread, 0))
 		python_waiting_register(me, thread);

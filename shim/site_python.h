@@ -4,7 +4,7 @@
  *
  * A thread inside a C function is the only one that can change its own frame chain, so plain loads
  * suffice. Walks make no call into the application's code, allocate nothing, take no lock and cost
- * a few nanoseconds per frame. Only CPython 3.8 .. 3.13 with the GIL is walked; for all else there
+ * a few nanoseconds per frame. Only CPython 3.8 .. 3.14 with the GIL is walked; for all else there
  * are no frames and site_python_reason() says why.
  */
 #ifndef GPUTRACE_SITE_PYTHON_H

@@ -42,7 +42,7 @@ static bool read_api_frame(const struct python_runtime *runtime, void *frame, st
 	const struct python_api *api = &runtime->api;
 	void *code = api->attribute(frame, "f_code");
 	void *line = api->attribute(frame, "f_lineno");
-	bool has_qualified_names = runtime->layout->version >= 0x030b;
+	bool has_qualified_names = runtime->layout.version >= 0x030b;
 	size_t used = 0;
 	bool is_good = false;
 

@@ -30,7 +30,6 @@ static const char *take_api(const struct site_elf_module *module, struct python_
 	if (!api->holder)
 		TAKE(holder, "_PyThreadState_UncheckedGet");
 	TAKE(is_initialized, "Py_IsInitialized");
-	TAKE(version, "Py_GetVersion");
 	TAKE(current_frame, "PyEval_GetFrame");
 	TAKE(attribute, "PyObject_GetAttrString");
 	TAKE(text, "PyUnicode_AsUTF8");
@@ -42,7 +41,7 @@ static const char *take_api(const struct site_elf_module *module, struct python_
 	TAKE(collector_disable, "PyGC_Disable");
 	TAKE(collector_enable, "PyGC_Enable");
 #undef TAKE
-	if (!api->this_thread || !api->holder || !api->is_initialized || !api->version)
+	if (!api->this_thread || !api->holder || !api->is_initialized)
 		return "the interpreter does not export its C API";
 	if (!api->current_frame || !api->attribute || !api->text || !api->number || !api->retain ||
 	    !api->release || !api->error_fetch || !api->error_restore)
@@ -73,24 +72,34 @@ static uint16_t parse_version(const char *text, char short_form[8])
 	return (uint16_t)(part[0] << 8 | (part[1] & 255));
 }
 
-static const char *take_interpreter(const struct site_elf_module *module,
-				    struct python_runtime *runtime)
+/* Takes the row of the version that the interpreter says it is. */
+static const char *take_version(const struct site_elf_module *module,
+				struct python_runtime *runtime)
 {
-	const char *reason = take_api(module, &runtime->api);
-	const char *version;
-	uint16_t number;
+	const char *(*get)(void) = (const char *(*)(void))site_elf_symbol(module, "Py_GetVersion");
+	const char *version = get ? get() : "";
+	const struct python_layout *row =
+		python_layout_find(parse_version(version, runtime->version));
 
-	if (reason)
-		return reason;
-	version = runtime->api.version();
-	number = parse_version(version, runtime->version);
 	if (strstr(version, "PyPy"))
 		return "PyPy is not supported";
 	if (strstr(version, "free-threading"))
 		return "free-threaded Python is not supported";
-	runtime->layout = python_layout_find(number);
-	if (!runtime->layout)
-		return "this version of Python is not supported (3.8 to 3.13 are)";
+	if (!row)
+		return "this version of Python is not supported (3.8 to 3.14 are)";
+	runtime->layout = *row;
+	return NULL;
+}
+
+static const char *take_interpreter(const struct site_elf_module *module,
+				    struct python_runtime *runtime)
+{
+	const char *reason = take_version(module, runtime);
+
+	if (!reason)
+		reason = take_api(module, &runtime->api);
+	if (reason)
+		return reason;
 #define TYPE(member, name) runtime->member = (const void *)site_elf_symbol(module, name)
 	TYPE(code_type, "PyCode_Type");
 	TYPE(frame_type, "PyFrame_Type");
@@ -101,8 +110,10 @@ static const char *take_interpreter(const struct site_elf_module *module,
 	if (!runtime->code_type || !runtime->frame_type || !runtime->text_type ||
 	    !runtime->bytes_type)
 		return "the interpreter does not export its types";
-	if (!python_layout_agrees(runtime->layout, runtime->py_runtime))
-		return "the interpreter describes another layout than its version has";
+	reason = python_layout_adopt(&runtime->layout, runtime->py_runtime);
+	if (reason)
+		return reason;
+	runtime->walk_direct = python_walk_pick(&runtime->layout);
 	if (!site_elf_code_range(module, &runtime->code_begin, &runtime->code_end))
 		return "the interpreter has no code";
 	return NULL;

@@ -16,7 +16,6 @@ struct python_api {
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	void *(*holder)(void);	    /* PyThreadState_GetUnchecked */
 	int (*is_initialized)(void);
-	const char *(*version)(void);
 	/* Only for the self-check, with the GIL held. */
 	void *(*current_frame)(void);		  /* PyEval_GetFrame, borrowed */
 	void *(*attribute)(void *, const char *); /* PyObject_GetAttrString, new reference */
@@ -30,9 +29,16 @@ struct python_api {
 	int (*collector_enable)(void);
 };
 
+struct python_runtime;
+
+/* Walks the frames of a PyThreadState with plain loads. */
+typedef bool python_walk_function(const struct python_runtime *runtime, const void *thread,
+				  struct site_python_stack *stack);
+
 struct python_runtime {
 	struct python_api api;
-	const struct python_layout *layout;
+	struct python_layout layout;
+	python_walk_function *walk_direct; /* of python_walk_pick() */
 	const void *code_type, *frame_type, *text_type, *bytes_type, *none;
 	const void *py_runtime; /* _PyRuntime */
 	uintptr_t code_begin, code_end;
@@ -71,10 +77,11 @@ static inline const void *python_at(const void *object, uint16_t offset)
 	return (const char *)object + offset;
 }
 
-/* Walks the frames of a PyThreadState. Guarded walks also check the types of what they meet; false
- * means that something was not what the layout says. A thread without frames gives true and 0. */
-bool python_walk_direct(const struct python_runtime *runtime, const void *thread,
-			struct site_python_stack *stack);
+/* The fastest walk with plain loads that fits a layout. */
+python_walk_function *python_walk_pick(const struct python_layout *layout);
+
+/* The walk that also checks the types of what it meets; false means that something was not what the
+ * layout says. A thread without frames gives true and 0. */
 bool python_walk_guarded(const struct python_runtime *runtime, const void *thread,
 			 struct site_python_stack *stack);
 

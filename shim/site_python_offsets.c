@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The offsets, measured with offsetof on the headers of each version and tried on 3.8.18, 3.9.18,
- * 3.10.13, 3.11.2, 3.11.7, 3.12.1 and 3.13.0. To add a version: a row here, a run of tests/sites
- * with its interpreter. From 3.13 the interpreter also carries a table of its own; a row that
- * disagrees with it is not used.
+ * Rows of site_python_offsets.h by version, and what newer interpreters say themselves. The table
+ * that _PyRuntime begins with is made for debuggers; each minor version has an order of its own, so
+ * that only versions with a row are read.
  */
 #include "site_python_offsets.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #define NONE PYTHON_NO_OFFSET
 
 static const struct python_layout layouts[] = {
-	/* version thread cframe | code back instr owner | file name first lines bytes version */
-	{0x0308, 24, NONE, 32, 24, 104, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72,
-	 PYTHON_INSTRUCTION_BYTES, PYTHON_LINES_LNOTAB},
-	{0x0309, 24, NONE, 32, 24, 104, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72,
-	 PYTHON_INSTRUCTION_BYTES, PYTHON_LINES_LNOTAB},
-	{0x030a, 24, NONE, 32, 24, 96, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72,
-	 PYTHON_INSTRUCTION_UNITS, PYTHON_LINES_RANGES},
-	{0x030b, 56, 8, 32, 48, 56, 69, 112, 128, 72, 136, 184, NONE, 48, 72,
-	 PYTHON_INSTRUCTION_POINTER, PYTHON_LINES_LOCATIONS},
-	{0x030c, 56, 0, 0, 8, 56, 70, 112, 128, 68, 136, 192, 92, 40, 56,
-	 PYTHON_INSTRUCTION_POINTER, PYTHON_LINES_LOCATIONS},
-	{0x030d, 72, NONE, 0, 8, 56, 70, 112, 128, 68, 136, 200, 92, 40, 56,
-	 PYTHON_INSTRUCTION_POINTER, PYTHON_LINES_LOCATIONS},
+#define LAYOUT(...) {__VA_ARGS__},
+	PYTHON_LAYOUTS(LAYOUT)
+#undef LAYOUT
 };
 
 const struct python_layout *python_layout_find(uint16_t version)
@@ -37,41 +27,65 @@ const struct python_layout *python_layout_find(uint16_t version)
 	return NULL;
 }
 
-/* Words of _Py_DebugOffsets as 3.13 lays them out, counted from the start of _PyRuntime. */
-enum debug_word {
-	DEBUG_COOKIE = 0,
-	DEBUG_FREE_THREADED = 2,
-	DEBUG_THREAD_FRAME = 23,
-	DEBUG_FRAME_PREVIOUS = 29,
-	DEBUG_FRAME_EXECUTABLE = 30,
-	DEBUG_FRAME_INSTRUCTION = 31,
-	DEBUG_FRAME_OWNER = 33,
-	DEBUG_CODE_FILENAME = 35,
-	DEBUG_CODE_QUALNAME = 37,
-	DEBUG_CODE_LINES = 38,
-	DEBUG_CODE_FIRST_LINE = 39,
-	DEBUG_CODE_BYTES = 43,
-	DEBUG_WORDS = 44
-};
+/* What is taken from the table: name, word in 3.13 and in 3.14. */
+#define DEBUG_WORDS(WORD)                                                                          \
+	WORD(thread_frame, 23, 26)                                                                 \
+	WORD(frame_back, 29, 32)                                                                   \
+	WORD(frame_code, 30, 33)                                                                   \
+	WORD(frame_instruction, 31, 34)                                                            \
+	WORD(frame_owner, 33, 36)                                                                  \
+	WORD(code_filename, 35, 40)                                                                \
+	WORD(code_name, 37, 42)                                                                    \
+	WORD(code_lines, 38, 43)                                                                   \
+	WORD(code_first_line, 39, 44)                                                              \
+	WORD(code_bytes, 43, 48)                                                                   \
+	WORD(text_ascii, 70, 80)
 
-int python_layout_agrees(const struct python_layout *layout, const void *py_runtime)
+/* What no supported version has moved, and must not have: offset, word in 3.13 and in 3.14. */
+#define DEBUG_CONSTANTS(WORD)                                                                      \
+	WORD(PYTHON_OBJECT_TYPE, 45, 51)                                                           \
+	WORD(PYTHON_BYTES_SIZE, 65, 75)                                                            \
+	WORD(PYTHON_BYTES_DATA, 66, 76)                                                            \
+	WORD(PYTHON_TEXT_STATE, 68, 78)                                                            \
+	WORD(PYTHON_TEXT_LENGTH, 69, 79)
+
+enum { DEBUG_COOKIE = 0, DEBUG_VERSION = 1, DEBUG_FREE_THREADED = 2, DEBUG_WORD_COUNT = 81 };
+
+/* No structure that is read is larger; a greater number is not an offset into one. */
+#define OFFSET_LIMIT 1024
+
+const char *python_layout_adopt(struct python_layout *layout, const void *py_runtime)
 {
-	uint64_t word[DEBUG_WORDS];
+	bool is_14 = layout->version == 0x030e;
+	/* What lies behind the line table stands at fixed distances from the instructions. */
+	int started = (int)layout->code_started - (int)layout->code_bytes;
+	int version = (int)layout->code_version - (int)layout->code_first_line;
+	uint64_t word[DEBUG_WORD_COUNT];
 
 	if (layout->version < 0x030d)
-		return 1;
+		return NULL;
 	if (!py_runtime)
-		return 0;
+		return "the interpreter does not export its own table of offsets";
 	memcpy(word, py_runtime, sizeof(word));
-	return memcmp(&word[DEBUG_COOKIE], "xdebugpy", 8) == 0 && word[DEBUG_FREE_THREADED] == 0 &&
-	       word[DEBUG_THREAD_FRAME] == layout->thread_frame &&
-	       word[DEBUG_FRAME_PREVIOUS] == layout->frame_back &&
-	       word[DEBUG_FRAME_EXECUTABLE] == layout->frame_code &&
-	       word[DEBUG_FRAME_INSTRUCTION] == layout->frame_instruction &&
-	       word[DEBUG_FRAME_OWNER] == layout->frame_owner &&
-	       word[DEBUG_CODE_FILENAME] == layout->code_filename &&
-	       word[DEBUG_CODE_QUALNAME] == layout->code_name &&
-	       word[DEBUG_CODE_LINES] == layout->code_lines &&
-	       word[DEBUG_CODE_FIRST_LINE] == layout->code_first_line &&
-	       word[DEBUG_CODE_BYTES] == layout->code_bytes;
+	if (memcmp(&word[DEBUG_COOKIE], "xdebugpy", 8) != 0 ||
+	    word[DEBUG_VERSION] >> 16 != layout->version)
+		return "the interpreter's own table of offsets is not that of its version";
+	if (word[DEBUG_FREE_THREADED] != 0)
+		return "free-threaded Python is not supported";
+#define WORD(constant, in_13, in_14)                                                               \
+	if (word[is_14 ? (in_14) : (in_13)] != constant)                                           \
+		return "the interpreter describes objects that are not those of its version";
+	DEBUG_CONSTANTS(WORD)
+#undef WORD
+#define WORD(member, in_13, in_14)                                                                 \
+	if (word[is_14 ? (in_14) : (in_13)] >= OFFSET_LIMIT)                                       \
+		return "the interpreter describes objects that are not those of its version";      \
+	layout->member = (uint16_t)word[is_14 ? (in_14) : (in_13)];
+	DEBUG_WORDS(WORD)
+#undef WORD
+	if (layout->code_bytes < 16)
+		return "the interpreter describes objects that are not those of its version";
+	layout->code_started = (uint16_t)(layout->code_bytes + started);
+	layout->code_version = (uint16_t)(layout->code_first_line + version);
+	return NULL;
 }

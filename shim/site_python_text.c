@@ -46,7 +46,7 @@ static void put_utf8(struct text_out *out, uint32_t c)
 static bool put_text(const struct python_runtime *runtime, bool is_guarded, const void *text,
 		     struct text_out *out)
 {
-	const struct python_layout *layout = runtime->layout;
+	const struct python_layout *layout = &runtime->layout;
 	const void *type;
 	uint64_t length;
 	uint32_t state, width;
@@ -85,7 +85,7 @@ static bool put_text(const struct python_runtime *runtime, bool is_guarded, cons
 static bool find_line(const struct python_runtime *runtime, bool is_guarded,
 		      const struct site_python_frame *frame, uint32_t *line)
 {
-	const struct python_layout *layout = runtime->layout;
+	const struct python_layout *layout = &runtime->layout;
 	uint8_t copy[GUARDED_TABLE_BYTES];
 	const void *table, *type;
 	uint64_t size_bytes;
@@ -128,7 +128,7 @@ static uint64_t hash_text(const char *text, uint32_t size_bytes)
 bool python_describe(const struct python_runtime *runtime, bool is_guarded,
 		     const struct site_python_frame *frame, struct site_python_line *line)
 {
-	const struct python_layout *layout = runtime->layout;
+	const struct python_layout *layout = &runtime->layout;
 	struct text_out out = {line->text, 0, 256}; /* a function's name gets 256 bytes */
 	const void *name, *file;
 

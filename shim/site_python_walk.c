@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The walk itself, compiled twice: with plain loads for the calling thread's own frames, and with
- * guarded copies for the first walk of a process and for frames of another thread.
+ * The walk itself, compiled once per layout with plain loads and constant offsets for the calling
+ * thread's own frames, and with guarded copies for the first walk of a process and for frames of
+ * another thread.
  *
  * A code object's address and instruction do not name a line for good: exec and notebook cells free
  * code objects and get the same address again. So the hash covers what tells two objects at one
@@ -29,74 +30,77 @@ static inline __attribute__((always_inline)) bool has_type(bool is_guarded, cons
 	       found == type;
 }
 
-/* A fingerprint is a sum of products with odd constants: the products do not wait for each other,
- * which a chain of mix() would make them do. */
-static const uint64_t weight[] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u,
-				  0xd6e8feb86659fd93u, 0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu,
-				  0x8ebc6af09c88c6e3u, 0x589965cc75374cc3u, 0x1d8e4e27c47d124fu,
-				  0xeb44accab455d165u};
+__extension__ typedef unsigned __int128 uint128;
 
-/* Reads the last 16 bytes of a byte range, or as many as there are, into word[0..1]. */
+/* Two words into one, both halves of their product: a fingerprint is a sum of such, which do not
+ * wait for each other as a chain of mix() would, at one multiplication for 16 bytes. */
+static inline uint64_t blend(uint64_t one, uint64_t other)
+{
+	uint128 product = (uint128)(one ^ 0xa0761d6478bd642fu) * (other ^ 0xe7037ed1a0b428dbu);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Reads the last 16 bytes of a byte range, or as many as there are, into word[0..1]. Before the
+ * range lies the object's own head, so that eight bytes up to its end can always be read. */
 static inline __attribute__((always_inline)) bool read_tail(bool is_guarded, uint64_t word[2],
 							    const char *data, uint64_t size_bytes)
 {
-	word[0] = word[1] = 0;
-	if (size_bytes >= 16)
-		return python_read(is_guarded, word, data + size_bytes - 16, 16);
+	word[0] = 0;
+	if (!python_read(is_guarded, &word[1], data + size_bytes - 8, 8))
+		return false;
+	if (__builtin_expect(size_bytes >= 16, 1))
+		return python_read(is_guarded, &word[0], data + size_bytes - 16, 8);
 	if (size_bytes >= 8)
-		return python_read(is_guarded, &word[0], data, 8) &&
-		       python_read(is_guarded, &word[1], data + size_bytes - 8, 8);
-	if (size_bytes >= 4)
-		return python_read(is_guarded, &word[0], data, 4) &&
-		       python_read(is_guarded, &word[1], data + size_bytes - 4, 4);
-	for (uint64_t i = 0; i < size_bytes; i++) {
-		uint8_t byte;
-
-		if (!python_read(is_guarded, &byte, data + i, 1))
-			return false;
-		word[0] = word[0] << 8 | byte;
-	}
+		return python_read(is_guarded, &word[0], data, 8);
+	word[1] = size_bytes ? word[1] >> (64 - 8 * size_bytes) : 0;
 	return true;
 }
 
-/* Adds the end of a text, where file names differ: enough to tell notebook cells apart, at a cost
- * that does not grow. Names are interned and carry their hash for good, which is better and
- * cheaper; file names may get theirs between two walks, so it is not used for them. */
-static inline __attribute__((always_inline)) bool add_text(bool is_guarded,
-							   const struct python_runtime *runtime,
-							   uint64_t *sum, const void *text,
-							   bool is_name)
+/* The end of a text, where file names differ: enough to tell notebook cells apart, at a cost that
+ * does not grow. Names are interned and carry their hash for good, which is better and cheaper;
+ * file names may get theirs between two walks, so it is not used for them. */
+static inline __attribute__((always_inline)) bool
+read_text(bool is_guarded, const struct python_layout *layout, const struct python_runtime *runtime,
+	  uint64_t *sum, const void *text, bool is_name)
 {
-	const struct python_layout *layout = runtime->layout;
-	uint64_t head[3], tail[2]; /* length, hash, state */
+	uint64_t hash, length, tail[2];
 	uint32_t state;
 
-	if (!has_type(is_guarded, text, runtime->text_type) ||
-	    !python_read(is_guarded, head, python_at(text, PYTHON_TEXT_LENGTH), sizeof(head)))
+	if (!has_type(is_guarded, text, runtime->text_type))
 		return false;
-	if (is_name && head[1] != UINT64_MAX) {
-		*sum += head[1] * weight[0];
-		return true;
+	if (is_name) {
+		if (!python_read(is_guarded, &hash, python_at(text, PYTHON_TEXT_HASH), 8))
+			return false;
+		*sum = hash;
+		if (__builtin_expect(hash != UINT64_MAX, 1))
+			return true;
 	}
-	state = (uint32_t)head[2];
-	if (!read_tail(is_guarded, tail,
+	if (!python_read(is_guarded, &length, python_at(text, PYTHON_TEXT_LENGTH), 8) ||
+	    !python_read(is_guarded, &state, python_at(text, PYTHON_TEXT_STATE), 4) ||
+	    !read_tail(is_guarded, tail,
 		       python_at(text, state & 0x40 ? layout->text_ascii : layout->text_wide),
-		       head[0] * ((state >> 2) & 7)))
+		       length * ((state >> 2) & 7)))
 		return false;
-	*sum += tail[0] * weight[1] + tail[1] * weight[2] + head[0] * weight[3];
-	if (is_name)
-		*sum = mix(*sum, head[0]); /* keeps it apart from the same text as a file name */
+	*sum = blend(tail[0] + length, tail[1]);
 	return true;
 }
+
+/* The file of the frame before, whose code object is alive as long as the walk: neighbours are
+ * often of one file. */
+struct last_file {
+	const void *text;
+	uint64_t sum;
+};
 
 /* Names, first line and line table (its length, first 16 and last 16 bytes) of a code object. */
 static inline __attribute__((always_inline)) bool
-read_fingerprint(bool is_guarded, const struct python_runtime *runtime, const void *code,
-		 uint64_t *fingerprint)
+read_fingerprint(bool is_guarded, const struct python_layout *layout,
+		 const struct python_runtime *runtime, const void *code,
+		 struct last_file *last_file, uint64_t *fingerprint)
 {
-	const struct python_layout *layout = runtime->layout;
 	const void *lines, *file, *name;
-	uint64_t size_bytes, first[2] = {0, 0}, last[2], sum = 0;
+	uint64_t size_bytes, first[2] = {0, 0}, last[2], name_sum;
 	uint32_t first_line;
 
 	if (!python_read(is_guarded, &lines, python_at(code, layout->code_lines), sizeof(lines)) ||
@@ -110,20 +114,22 @@ read_fingerprint(bool is_guarded, const struct python_runtime *runtime, const vo
 	    !read_tail(is_guarded, last, python_at(lines, PYTHON_BYTES_DATA), size_bytes) ||
 	    (size_bytes > 16 &&
 	     !python_read(is_guarded, first, python_at(lines, PYTHON_BYTES_DATA), sizeof(first))) ||
-	    !add_text(is_guarded, runtime, &sum, name, true) ||
-	    !add_text(is_guarded, runtime, &sum, file, false))
+	    !read_text(is_guarded, layout, runtime, &name_sum, name, true))
 		return false;
-	*fingerprint = sum + first[0] * weight[4] + first[1] * weight[5] + last[0] * weight[6] +
-		       last[1] * weight[7] + size_bytes * weight[8] + first_line * weight[9];
+	if (file != last_file->text) {
+		if (!read_text(is_guarded, layout, runtime, &last_file->sum, file, false))
+			return false;
+		last_file->text = file;
+	}
+	*fingerprint = last_file->sum + blend(first[0] + name_sum, first[1]) +
+		       blend(last[0] + first_line, last[1] + (size_bytes << 32));
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool mix_frame(bool is_guarded,
-							    const struct python_runtime *runtime,
-							    uint64_t *hash,
-							    const struct site_python_frame *frame)
+static inline __attribute__((always_inline)) bool
+mix_frame(bool is_guarded, const struct python_layout *layout, const struct python_runtime *runtime,
+	  uint64_t *hash, struct last_file *last_file, const struct site_python_frame *frame)
 {
-	const struct python_layout *layout = runtime->layout;
 	uint64_t fingerprint = 0;
 	uint32_t version = 0;
 
@@ -133,12 +139,13 @@ static inline __attribute__((always_inline)) bool mix_frame(bool is_guarded,
 		return false;
 	/* With a version a guarded walk reads the fingerprint too, for the checks on the way. */
 	if ((version == 0 || is_guarded) &&
-	    !read_fingerprint(is_guarded, runtime, frame->code, &fingerprint))
+	    !read_fingerprint(is_guarded, layout, runtime, frame->code, last_file, &fingerprint))
 		return false;
 	if (version != 0)
-		fingerprint = version;
-	*hash = mix(*hash, (uint64_t)(uintptr_t)frame->code * weight[1] +
-				   frame->offset_bytes * weight[2] + fingerprint * weight[3]);
+		fingerprint = (uint64_t)version << 32 | frame->offset_bytes;
+	else
+		fingerprint += (uint64_t)frame->offset_bytes << 32;
+	*hash = mix(*hash, blend((uint64_t)(uintptr_t)frame->code, fingerprint));
 	return true;
 }
 
@@ -157,12 +164,30 @@ static inline __attribute__((always_inline)) bool first_frame(bool is_guarded,
 			   sizeof(*frame));
 }
 
-/* Reads one frame. *is_real is false for frames of the C stack, which have no code. */
-static inline __attribute__((always_inline)) bool
-read_frame(bool is_guarded, const struct python_runtime *runtime, const void *frame,
-	   struct site_python_frame *out, const void **back, bool *is_real)
+/* Whether a function's frame has begun to run. The interpreter's own frames that never do, such as
+ * the one behind a hot call of a class, are not shown by its API either. */
+static inline __attribute__((always_inline)) bool has_started(bool is_guarded,
+							      const struct python_layout *layout,
+							      const struct site_python_frame *frame,
+							      uint8_t owner, bool *is_real)
 {
-	const struct python_layout *layout = runtime->layout;
+	int32_t started;
+
+	if (layout->code_started == PYTHON_NO_OFFSET || owner == PYTHON_OWNED_BY_GENERATOR)
+		return true;
+	if (!python_read(is_guarded, &started, python_at(frame->code, layout->code_started),
+			 sizeof(started)))
+		return false;
+	*is_real = (int32_t)frame->offset_bytes >= started * 2;
+	return true;
+}
+
+/* Reads one frame. *is_real is false for frames that are no function's. */
+static inline __attribute__((always_inline)) bool
+read_frame(bool is_guarded, const struct python_layout *layout,
+	   const struct python_runtime *runtime, const void *frame, struct site_python_frame *out,
+	   const void **back, bool *is_real)
+{
 	uint8_t owner = 0;
 
 	if (layout->frame_owner == PYTHON_NO_OFFSET) {
@@ -171,14 +196,17 @@ read_frame(bool is_guarded, const struct python_runtime *runtime, const void *fr
 	} else if (!python_read(is_guarded, &owner, python_at(frame, layout->frame_owner), 1)) {
 		return false;
 	}
-	*is_real = owner < 3;
+	*is_real = owner < PYTHON_OWNED_BY_INTERPRETER;
 	if (!python_read(is_guarded, back, python_at(frame, layout->frame_back), sizeof(*back)))
 		return false;
 	if (!*is_real)
 		return true;
 	if (!python_read(is_guarded, &out->code, python_at(frame, layout->frame_code),
-			 sizeof(out->code)) ||
-	    !has_type(is_guarded, out->code, runtime->code_type))
+			 sizeof(out->code)))
+		return false;
+	if (layout->code_tag)
+		out->code = (const void *)((uintptr_t)out->code & ~(uintptr_t)layout->code_tag);
+	if (!has_type(is_guarded, out->code, runtime->code_type))
 		return false;
 	out->reserved0 = 0;
 	if (layout->instruction == PYTHON_INSTRUCTION_POINTER) {
@@ -189,7 +217,9 @@ read_frame(bool is_guarded, const struct python_runtime *runtime, const void *fr
 			return false;
 		at -= (uintptr_t)python_at(out->code, layout->code_bytes);
 		out->offset_bytes = (uint32_t)at;
-		return !is_guarded || at < UINT32_MAX / 2 || at + 2 == 0;
+		if (is_guarded && at >= INT32_MAX && at + 2 != 0)
+			return false;
+		return has_started(is_guarded, layout, out, owner, is_real);
 	}
 	if (!python_read(is_guarded, &out->offset_bytes,
 			 python_at(frame, layout->frame_instruction), sizeof(out->offset_bytes)))
@@ -199,18 +229,18 @@ read_frame(bool is_guarded, const struct python_runtime *runtime, const void *fr
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool walk(bool is_guarded,
-						       const struct python_runtime *runtime,
-						       const void *thread,
-						       struct site_python_stack *stack)
+static inline __attribute__((always_inline)) bool
+walk(bool is_guarded, const struct python_layout *layout, const struct python_runtime *runtime,
+     const void *thread, struct site_python_stack *stack)
 {
 	uint64_t hash = 0x707974686f6eu; /* "python": keeps the hash of no frames apart from 0 */
+	struct last_file last_file = {NULL, 0};
 	uint32_t count = 0, skipped = 0;
 	const void *frame;
 
 	stack->is_truncated = false;
 	stack->is_other_thread = false;
-	if (!first_frame(is_guarded, runtime->layout, thread, &frame))
+	if (!first_frame(is_guarded, layout, thread, &frame))
 		return false;
 	while (frame) {
 		const void *back;
@@ -220,10 +250,12 @@ static inline __attribute__((always_inline)) bool walk(bool is_guarded,
 			stack->is_truncated = true;
 			break;
 		}
-		if (!read_frame(is_guarded, runtime, frame, &stack->frames[count], &back, &is_real))
+		if (!read_frame(is_guarded, layout, runtime, frame, &stack->frames[count], &back,
+				&is_real))
 			return false;
 		if (is_real) {
-			if (!mix_frame(is_guarded, runtime, &hash, &stack->frames[count]))
+			if (!mix_frame(is_guarded, layout, runtime, &hash, &last_file,
+				       &stack->frames[count]))
 				return false;
 			count++;
 		} else {
@@ -236,16 +268,39 @@ static inline __attribute__((always_inline)) bool walk(bool is_guarded,
 	return true;
 }
 
-bool python_walk_direct(const struct python_runtime *runtime, const void *thread,
-			struct site_python_stack *stack)
+/* With the layout a constant, its offsets become part of the instructions. */
+#define NONE PYTHON_NO_OFFSET
+#define LAYOUT(number, ...)                                                                        \
+	static const struct python_layout layout_##number = {number, __VA_ARGS__};                 \
+	static bool walk_##number(const struct python_runtime *runtime, const void *thread,        \
+				  struct site_python_stack *stack)                                 \
+	{                                                                                          \
+		return walk(false, &layout_##number, runtime, thread, stack);                      \
+	}
+PYTHON_LAYOUTS(LAYOUT)
+#undef LAYOUT
+
+/* For an interpreter whose own table differs from its version's row. */
+static bool walk_as_described(const struct python_runtime *runtime, const void *thread,
+			      struct site_python_stack *stack)
 {
-	return walk(false, runtime, thread, stack);
+	return walk(false, &runtime->layout, runtime, thread, stack);
+}
+
+python_walk_function *python_walk_pick(const struct python_layout *layout)
+{
+#define LAYOUT(number, ...)                                                                        \
+	if (memcmp(layout, &layout_##number, sizeof(*layout)) == 0)                                \
+		return walk_##number;
+	PYTHON_LAYOUTS(LAYOUT)
+#undef LAYOUT
+	return walk_as_described;
 }
 
 bool python_walk_guarded(const struct python_runtime *runtime, const void *thread,
 			 struct site_python_stack *stack)
 {
-	return walk(true, runtime, thread, stack);
+	return walk(true, &runtime->layout, runtime, thread, stack);
 }
 
 bool python_peek_guarded(const struct python_runtime *runtime, const void *thread,
@@ -254,9 +309,10 @@ bool python_peek_guarded(const struct python_runtime *runtime, const void *threa
 	const void *back;
 	bool is_real = false;
 
-	if (!first_frame(true, runtime->layout, thread, frame))
+	if (!first_frame(true, &runtime->layout, thread, frame))
 		return false;
-	while (*frame && read_frame(true, runtime, *frame, top, &back, &is_real)) {
+	while (*frame &&
+	       read_frame(true, &runtime->layout, runtime, *frame, top, &back, &is_real)) {
 		if (is_real)
 			return true;
 		*frame = back;
