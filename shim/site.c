@@ -40,8 +40,13 @@ void site_learn_kind(uint16_t api, unsigned int record_kind)
 	case RECORD_KIND_sync:
 		event = SITE_EVENT_SYNC;
 		break;
+	case RECORD_KIND_communicator:
+	case RECORD_KIND_collective:
+		event = SITE_EVENT_COLLECTIVE;
+		break;
 	case RECORD_KIND_launch:
 	case RECORD_KIND_gemm:
+	case RECORD_KIND_graph:
 		event = SITE_EVENT_LAUNCH;
 		break;
 	default:
