@@ -56,7 +56,29 @@ if [ ${#labels[@]} -gt 0 ]; then
 	select=(--label-regex "^($(IFS='|'; echo "${labels[*]}"))\$")
 fi
 
-# Passes ctest's lines on as they come, keeps back its summary, and says what was slow before it.
+# Which Pythons saw how many events of each kind at the right line: a line per interpreter, written by
+# the tests named sites_shim.
+sites_table() {
+	[ -d "$build/tests/sites-table" ] || return 0
+	printf '\nEvents whose file, line and callers were as the interpreter said:\n'
+	cat "$build"/tests/sites-table/* | awk -F '\t' '{
+		for (i = 2; i <= NF; i++) {
+			split($i, pair, "=")
+			if (NR == 1)
+				titles = titles sprintf("%10s", pair[1])
+			numbers = numbers sprintf("%10s", pair[2])
+		}
+		if (NR == 1)
+			printf "  %-16s%s\n", "", titles
+		printf "  %-16s%s\n", $1, numbers
+		numbers = ""
+	}'
+}
+export -f sites_table
+export build
+
+# Passes ctest's lines on as they come, keeps back its summary, and says what was slow and which events
+# were compared before it.
 summary_last() {
 	awk '
 	/tests passed,|^No tests were found/ { held = held $0 "\n"; in_summary = 1; next }
@@ -79,12 +101,15 @@ summary_last() {
 				rest = rest line[i] "\n"
 			else
 				verdict = line[i]
+		fflush()
+		system("bash -c sites_table")
 		gsub(/\n+$/, "", rest)
 		print rest
 		print verdict
 	}'
 }
 
+rm -rf "$build/tests/sites-table"
 say "running the tests, $jobs at once"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
 	"${select[@]}" "$@" </dev/null 2>&1 | summary_last

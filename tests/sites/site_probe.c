@@ -300,3 +300,24 @@ EXPORT double probe_event_ns(int event, uint64_t rounds)
 	}
 	return (double)(now_ns() - begin) / (double)rounds;
 }
+
+EXPORT double probe_launch_ns(uint64_t rounds, uint64_t apart_ns)
+{
+	struct site_call call = {.event = SITE_EVENT_LAUNCH,
+				 .may_ask_python = true,
+				 .frame = __builtin_frame_address(0)};
+	static uint64_t now_ticks; /* runs on from one measurement to the next */
+	struct site_thread *me = thread_state();
+	uint64_t begin;
+
+	now_ticks = now_ticks ? now_ticks + 10000000 : now_ns();
+	call.now_ticks = now_ticks;
+	site_capture(me, &call);
+	begin = now_ns();
+	for (uint64_t i = 0; i < rounds; i++) {
+		call.now_ticks += apart_ns;
+		site_capture(me, &call);
+	}
+	now_ticks = call.now_ticks;
+	return (double)(now_ns() - begin) / (double)rounds;
+}

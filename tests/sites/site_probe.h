@@ -49,4 +49,7 @@ double probe_walk_ns(uint64_t rounds);
 /* Mean nanoseconds of a whole event whose site is known. */
 double probe_event_ns(int event, uint64_t rounds);
 
+/* Mean nanoseconds of a launch from a known caller, when launches come so far apart. */
+double probe_launch_ns(uint64_t rounds, uint64_t apart_ns);
+
 #endif

@@ -12,7 +12,7 @@ import gc
 import sys
 import threading
 
-if not (3, 8) <= sys.version_info[:2] <= (3, 13) or sys.implementation.name != "cpython":
+if not (3, 8) <= sys.version_info[:2] <= (3, 14) or sys.implementation.name != "cpython":
     print("skipped: Python %d.%d is not one whose frames are read" % sys.version_info[:2])
     sys.exit(77)
 
