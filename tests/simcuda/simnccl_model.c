@@ -45,8 +45,10 @@ void simnccl_model_read(struct ncclComm *comm)
 		}
 	}
 	given = text ? strtod(text, NULL) : 0.0;
-	if (given > 0.0 && given < 1e5)
+	if (given > 0.0 && given < 1e5) {
 		gbs = given;
+		comm->has_nvlink = given > 50.0;
+	}
 	comm->bus_rate = gbs * 1e9;
 }
 
