@@ -61,7 +61,26 @@ static const struct expectation expectations[] = {
 	 KERNEL_OPTIMIZER},
 	{"adamw_step_kernel", KERNEL_OPTIMIZER},
 	{"sgd_update", KERNEL_OPTIMIZER},
+	/* A library named after products does more than those. */
+	{"void fbgemm_gpu::(anonymous namespace)::_FP8rowwise_to_float_cuda_kernel<float>(int)",
+	 KERNEL_MEMORY_BOUND},
+	{"void fbgemm_gpu::_offsets_range_cuda_kernel<long>(long, long)", KERNEL_MEMORY_BOUND},
+	{"void fbgemm_gpu::(anonymous namespace)::_get_FP8_qparam_cuda_kernel<float>(int)",
+	 KERNEL_MEMORY_BOUND},
+	{"void fbgemm_gpu::something_else<long>(long)", KERNEL_OTHER},
+	{"void bgemm_kernel<float>(int)", KERNEL_GEMM},
+	{"gemm_kernel", KERNEL_GEMM},
+	/* TorchInductor of torch 2.0 and 2.1 names nothing but the arguments. */
+	{"triton__0d1d2d3de", KERNEL_MEMORY_BOUND},
+	{"triton_tem_fused_mm_4", KERNEL_GEMM},
+	{"_fwd_kernel_aligned_0d1d2d3d45d6de7de8c9de10de", KERNEL_ATTENTION},
+	{"_rms_norm_fwd_kernel", KERNEL_MEMORY_BOUND},
+	{"nvfuser_inner_persistent_f1_c1_r0_g2", KERNEL_MEMORY_BOUND},
+	{"cask_cudnn::computeOffsetsKernel(cask_cudnn::ComputeOffsetsParams)", KERNEL_CONV},
+	{"void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*, int)", KERNEL_CONV},
+	{"void at_cuda_detail::cub::DeviceSelectSweepKernel<int>(int)", KERNEL_MEMORY_BOUND},
 	{"my_business_logic", KERNEL_OTHER},
+	{"par_ranged2d_kernel", KERNEL_OTHER},
 };
 
 static void names_give_their_class(void **state)
