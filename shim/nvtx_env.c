@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only thing that happens when the shim is loaded: NVTX_INJECTION64_PATH is set to our own
- * file, unless it is set. Libraries read it at their first NVTX call, long before any CUDA call
- * tells us to wake up. getenv and setenv may be the program's own (bash has them) and not ready, so
- * the environment is read by hand and written by the setenv of libc.
+ * All that happens when the shim is loaded: the process is remembered, and NVTX_INJECTION64_PATH is
+ * set to our own file, unless it is set. Libraries read it at their first NVTX call, long before
+ * any CUDA call tells us to wake up. getenv and setenv may be the program's own (bash has them) and
+ * not ready, so the environment is read by hand and written by the setenv of libc.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "real.h"
 #include "self.h"
 
 #if defined(__x86_64__)
@@ -41,6 +42,7 @@ __attribute__((constructor)) static void name_injection(void)
 	} libc;
 	int saved_errno = errno;
 
+	real_remember_process();
 	if (environment_value(variable) || (mode && !strcmp(mode, "off")) || getauxval(AT_SECURE) ||
 	    !self_is_first_and_preloaded())
 		return;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "self.h"
 #include "shim_log.h"
@@ -24,10 +25,17 @@
 
 static real_dlsym_function _Atomic next_dlsym;
 static _Atomic uint32_t is_forked_child;
+static pid_t loading_process; /* a process may fork before anything of ours watches for it */
+
+void real_remember_process(void)
+{
+	loading_process = getpid();
+}
 
 bool real_may_open(void)
 {
-	return !atomic_load(&is_forked_child) || site_elf_loader_is_idle();
+	return (!atomic_load(&is_forked_child) && loading_process == getpid()) ||
+	       site_elf_loader_is_idle();
 }
 
 void real_after_fork(void)
@@ -91,6 +99,19 @@ struct search {
 	void *found;
 };
 
+/* For a child whose loader cannot be asked: the symbol as the module itself exports it. A call that
+ * arrives here comes from a library that was loaded, with all that it needs, before the fork. */
+static void *read_module(const struct site_elf_module *module, const char *name,
+			 const char *version)
+{
+	const char *slash = strrchr(module->path, '/');
+
+	/* The symbols of a runtime have the version that its file is named for. */
+	if (version && strncmp(slash ? slash + 1 : module->path, version, strlen(version)))
+		return NULL;
+	return (void *)site_elf_symbol(module, name);
+}
+
 /* A module already loaded; the handle's count is given back at once, the module stays. */
 static void *search_module(const char *path, const char *name, const char *version)
 {
@@ -113,7 +134,9 @@ static bool search_visit(const struct site_elf_module *module, void *argument)
 	const char *slash = strrchr(module->path, '/');
 	const char *name = slash ? slash + 1 : module->path;
 	if (!strncmp(name, search->library->module_prefix, strlen(search->library->module_prefix)))
-		search->found = search_module(module->path, search->name, search->version);
+		search->found = real_may_open()
+					? search_module(module->path, search->name, search->version)
+					: read_module(module, search->name, search->version);
 	return search->found != NULL;
 }
 

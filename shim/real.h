@@ -29,6 +29,7 @@ void *real_driver_symbol(const char *name);
  * loader stays in the middle of it, and glibc ends a process that calls dlopen() then. */
 bool real_may_open(void);
 void real_after_fork(void);
+void real_remember_process(void); /* when the shim is loaded */
 
 /* The next dlsym, which is glibc's or another preload's. Calling it as a function makes RTLD_NEXT
  * and RTLD_DEFAULT mean our own place in the search order. */

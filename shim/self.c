@@ -13,6 +13,7 @@
 
 #include "maps.h"
 #include "real.h"
+#include "site_elf.h"
 #include "wrap.h"
 
 WRAP_EXPORT extern const char gputrace_shim_instance[];
@@ -25,37 +26,39 @@ struct order {
 	bool before_libc;
 };
 
-static int visit(struct dl_phdr_info *info, size_t size, void *argument)
+static bool visit(const struct site_elf_module *module, void *argument)
 {
 	struct order *order = argument;
 	uintptr_t begin = UINTPTR_MAX, end = 0;
-	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	const char *name = slash ? slash + 1 : "";
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
 
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+	for (size_t i = 0; i < module->segment_count; i++) {
+		if (module->segments[i].p_type != PT_LOAD)
 			continue;
-		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		uintptr_t at = module->load_address + module->segments[i].p_vaddr;
 		begin = at < begin ? at : begin;
-		end = at + info->dlpi_phdr[i].p_memsz > end ? at + info->dlpi_phdr[i].p_memsz : end;
+		end = at + module->segments[i].p_memsz > end ? at + module->segments[i].p_memsz
+							     : end;
 	}
 	if ((uintptr_t)(const void *)&self_begin >= begin &&
 	    (uintptr_t)(const void *)&self_begin < end) {
 		self_begin = begin;
 		self_end = end;
 		order->before_libc = !order->libc_seen;
-		return 1;
+		return true;
 	}
 	if (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2", 6))
 		order->libc_seen = true;
-	return 0;
+	return false;
 }
 
 bool self_is_first_and_preloaded(void)
 {
 	struct order order = {false, false};
-	dl_iterate_phdr(visit, &order);
+	/* Not dl_iterate_phdr: a child that was forked while another thread was in it would wait
+	 * for ever, and in a child this may be the first question. */
+	site_elf_each_module(visit, &order);
 	if (!order.before_libc)
 		return false;
 	const void *first = real_dlsym(RTLD_DEFAULT, "gputrace_shim_instance");

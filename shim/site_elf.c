@@ -177,7 +177,9 @@ static bool is_defined_as(const struct tables *tables, uint32_t index, const cha
 {
 	const ElfW(Sym) *symbol = &tables->symbols[index];
 
+	/* An indirect function's value is that of the function which chooses. */
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
+	       (symbol->st_info & 15) != STT_GNU_IFUNC &&
 	       strcmp(tables->strings + symbol->st_name, name) == 0;
 }
 

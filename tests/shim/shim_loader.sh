@@ -46,6 +46,42 @@ case_three_majors_in_one_process_keep_their_own() {
 	[ "$(count "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=101[123]\t')" -eq 6 ] || fail "six calls"
 }
 
+# What a forked child calls, while in its parent another thread was inside the loader.
+fork_in_loader() { # ARGUMENTS
+	export LD_LIBRARY_PATH=$progs/majors GPUTRACE_GPU=off
+	same_with_and_without timeout 30 "$progs/prog_fork_loader" "$progs/libshim_plugin_13.so" "$@"
+	grep -q '^call 1013$' "$work/with.txt" || fail "$(cat "$work/with.txt")"
+}
+
+# A library that cannot be opened before somebody writes into the FIFO that it needs.
+slow_library() {
+	cp "$progs/libshim_next.so" "$work"
+	mkfifo "$work/libshim_next_dependency.so"
+}
+
+case_a_child_forked_while_modules_are_listed_records() {
+	fork_in_loader
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=1013\t' "the child's call"
+}
+
+case_a_child_forked_while_a_library_is_opened_records() {
+	slow_library
+	fork_in_loader "$work/libshim_next.so" "$work/libshim_next_dependency.so"
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=1013\t' "the child's call"
+}
+
+case_such_a_child_of_a_recorded_parent_reaches_functions_that_the_parent_never_called() {
+	slow_library
+	fork_in_loader "$work/libshim_next.so" "$work/libshim_next_dependency.so" \
+		"$progs/libshim_plugin_12.so"
+	dumps 2
+	cat "$out"/ring.*.txt >"$work/dump.txt"
+	has "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=1012\t' "the parent's call"
+	has "$work/dump.txt" 'memory\tapi=cudaMalloc\tstatus=1013\t' "the child's call"
+}
+
 case_a_constructor_may_use_cuda() {
 	[ -e "$progs/libshim_constructor.so" ] || skip "no simulated runtime"
 	same_with_and_without timeout 20 "$loader" open "$progs/libshim_constructor.so"
