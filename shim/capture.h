@@ -13,6 +13,8 @@
 #include "../collector/format/record.h"
 #include "api/cuda_abi.h"
 #include "call.h"
+#include "graph_table.h"
+#include "streams.h"
 
 /* ---- copies and sets (capture_copy.c) ---- */
 /* The numbers of cudaMemcpyKind. */
@@ -38,10 +40,43 @@ void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const 
 void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
 		 unsigned int flags);
 
+/* ---- graphs and stream capture (capture_graph.c) ---- */
+/* out: where the handle of the new graph or executable was returned. */
+void capture_begin_capture(struct call *call, const void *stream, const void *graph);
+void capture_end_capture(struct call *call, const void *stream, const void *out);
+void capture_graph_create(struct call *call, const void *out, const void *original);
+void capture_graph_node(struct call *call, const void *graph, enum graph_node_kind kind);
+void capture_graph_any_node(struct call *call, const void *graph, const CUgraphNodeParams *params);
+void capture_graph_instantiate(struct call *call, const void *out, const void *graph);
+void capture_graph_update(struct call *call, const void *executable, const void *graph);
+void capture_graph_upload(struct call *call, const void *executable, const void *stream);
+void capture_graph_launch(struct call *call, const void *executable, const void *stream);
+void capture_before_graph_destroy(const void *handle);
+void capture_graph_destroy(struct call *call, const void *graph);
+void capture_graph_exec_destroy(struct call *call, const void *executable);
+/* While any capture is open: CALL_CAPTURED if this call is in one, where it counts as a node. */
+uint16_t capture_captured(struct call *call, const void *stream, enum graph_node_kind kind);
+
+/* A stream as the table of captures knows it: per-thread default streams are one per thread. */
+static inline const void *stream_key(const struct call *call, const void *stream)
+{
+	if ((!stream && (call->flags & CALL_PER_THREAD_STREAM)) || stream == ABI_STREAM_PER_THREAD)
+		return call->thread;
+	return stream;
+}
+
+static inline unsigned int captured_flag(struct call *call, const void *stream,
+					 enum graph_node_kind kind)
+{
+	return __builtin_expect(atomic_load_explicit(&streams_open_captures, memory_order_relaxed),
+				0)
+		       ? capture_captured(call, stream, kind)
+		       : 0;
+}
+
 /* ---- launches (capture_launch.c) ---- */
 enum {
 	LAUNCH_COOPERATIVE = 1,
-	LAUNCH_GRAPH = 2,
 	LAUNCH_HOST_FUNCTION = 4,
 	LAUNCH_BY_HANDLE = 0x100, /* not recorded: the function is a driver handle */
 };
@@ -51,7 +86,7 @@ void capture_launch_config(struct call *call, const void *function,
 			   const cudaLaunchConfig_t *config);
 void capture_launch_driver_config(struct call *call, const void *function,
 				  const CUlaunchConfig *config);
-/* Graphs and host functions: no kernel, no shape. */
+/* Host functions: no kernel, no shape. */
 void capture_launch_plain(struct call *call, const void *stream, unsigned int flags);
 /* out: where a handle was returned. */
 void capture_kernel_of_entry(struct call *call, const void *out, const void *entry);
@@ -97,8 +132,6 @@ void capture_plain(struct call *call, const void *object);
 void capture_create(struct call *call, const void *out);
 void capture_wait_event(struct call *call, const void *stream, const void *event);
 void capture_record_event(struct call *call, const void *event, const void *stream);
-void capture_begin_capture(struct call *call, const void *stream);
-void capture_end_capture(struct call *call, const void *stream);
 void capture_set_device(struct call *call, int device);
 void capture_device_reset(struct call *call);
 void capture_context_create(struct call *call, const void *out, CUdevice device);

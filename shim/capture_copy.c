@@ -7,7 +7,6 @@
 
 #include "device.h"
 #include "pointers.h"
-#include "streams.h"
 
 struct ends {
 	const void *dst, *src;
@@ -18,7 +17,7 @@ static void write_copy(struct call *call, const struct ends *ends, uint64_t size
 		       unsigned int direction, uint32_t peer_device, const void *stream,
 		       unsigned int flags)
 {
-	call->flags |= (uint16_t)(flags | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	call->flags |= (uint16_t)(flags | captured_flag(call, stream, GRAPH_NODE_COPY));
 	struct record_copy *copy = call_record(call, RECORD_KIND_copy, sizeof(*copy));
 	if (!copy)
 		return;
@@ -225,7 +224,7 @@ void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const 
 void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
 		 unsigned int flags)
 {
-	call->flags |= (uint16_t)(flags | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	call->flags |= (uint16_t)(flags | captured_flag(call, stream, GRAPH_NODE_SET));
 	struct record_set *set = call_record(call, RECORD_KIND_set, sizeof(*set));
 	if (!set)
 		return;

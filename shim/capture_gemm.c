@@ -154,7 +154,9 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 							    memory_order_relaxed);
 		math = atomic_load_explicit(&handles[at].math, memory_order_relaxed);
 	}
-	call->flags |= (uint16_t)(CALL_ASYNC | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	call->flags |=
+		(uint16_t)(CALL_ASYNC |
+			   (streams_is_captured(stream_key(call, stream)) ? CALL_CAPTURED : 0));
 	struct record_gemm *gemm = call_record(call, RECORD_KIND_gemm, sizeof(*gemm));
 	if (!gemm)
 		return;

@@ -6,12 +6,14 @@
 
 #include "gpu_activity.h"
 #include "kernels.h"
-#include "streams.h"
 
 void capture_launch(struct call *call, const void *function, const dim3 *grid, const dim3 *block,
 		    size_t shared_bytes, const void *stream, unsigned int flags)
 {
-	call->flags |= (uint16_t)(CALL_ASYNC | (streams_is_captured(stream) ? CALL_CAPTURED : 0));
+	call->flags |= (uint16_t)(CALL_ASYNC |
+				  captured_flag(call, stream,
+						flags & LAUNCH_HOST_FUNCTION ? GRAPH_NODE_OTHER
+									     : GRAPH_NODE_KERNEL));
 	/* Before the record: the name must not come after what refers to it. */
 	uint64_t kernel = function ? kernels_number(call->thread, function,
 						    (flags & LAUNCH_BY_HANDLE) && !call->status)

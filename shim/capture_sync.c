@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of waits and of calls without a payload; the current device; open captures.
+ * Records of waits and of calls without a payload; the current device; streams that join captures.
  */
 #include "capture.h"
 
@@ -46,7 +46,7 @@ void capture_create(struct call *call, const void *out)
 void capture_wait_event(struct call *call, const void *stream, const void *event)
 {
 	if (__builtin_expect(atomic_load_explicit(&streams_open_captures, memory_order_relaxed), 0))
-		streams_join(event, stream);
+		streams_join(event, stream_key(call, stream));
 	call->flags |= CALL_ASYNC;
 	capture_plain(call, stream);
 }
@@ -54,23 +54,9 @@ void capture_wait_event(struct call *call, const void *stream, const void *event
 void capture_record_event(struct call *call, const void *event, const void *stream)
 {
 	if (__builtin_expect(atomic_load_explicit(&streams_open_captures, memory_order_relaxed), 0))
-		streams_join(stream, event);
+		streams_join(stream_key(call, stream), event);
 	call->flags |= CALL_ASYNC;
 	capture_plain(call, event);
-}
-
-void capture_begin_capture(struct call *call, const void *stream)
-{
-	if (!call->status)
-		streams_begin_capture(stream);
-	capture_plain(call, stream);
-}
-
-void capture_end_capture(struct call *call, const void *stream)
-{
-	/* Also when it failed: an invalidated capture is over. */
-	streams_end_capture(stream);
-	capture_plain(call, stream);
 }
 
 /* An unknown device is asked for at the end of the next call. */

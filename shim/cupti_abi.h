@@ -30,6 +30,7 @@ enum cupti_kind {
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_MEMCPY2 = 22,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
+	CUPTI_KIND_GRAPH_TRACE = 51,
 };
 
 /*
@@ -98,7 +99,14 @@ enum cupti_kind {
 	F(sync, end, uint64_t, 16, CUpti_ActivitySynchronization2, end)                            \
 	F(sync, correlation, uint32_t, 24, CUpti_ActivitySynchronization2, correlationId)          \
 	F(sync, context, uint32_t, 28, CUpti_ActivitySynchronization2, contextId)                  \
-	F(sync, stream, uint32_t, 32, CUpti_ActivitySynchronization2, streamId)
+	F(sync, stream, uint32_t, 32, CUpti_ActivitySynchronization2, streamId)                    \
+	F(graph, correlation, uint32_t, 4, CUpti_ActivityGraphTrace2, correlationId)               \
+	F(graph, start, uint64_t, 8, CUpti_ActivityGraphTrace2, start)                             \
+	F(graph, end, uint64_t, 16, CUpti_ActivityGraphTrace2, end)                                \
+	F(graph, device, uint32_t, 24, CUpti_ActivityGraphTrace2, deviceId)                        \
+	F(graph, graph, uint32_t, 28, CUpti_ActivityGraphTrace2, graphId)                          \
+	F(graph, context, uint32_t, 32, CUpti_ActivityGraphTrace2, contextId)                      \
+	F(graph, stream, uint32_t, 36, CUpti_ActivityGraphTrace2, streamId)
 
 enum cupti_offset {
 #define CUPTI_OFFSET(record, field, type, offset, header_struct, member)                           \

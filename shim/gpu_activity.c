@@ -265,7 +265,7 @@ static const char *result_text(int result, char *buffer, size_t size, const char
 }
 
 /* The kinds that are read; one that cannot be enabled leaves the others on. */
-static int enable_kinds(char *missing, size_t size)
+static int enable_kinds(char *missing, size_t size, const char **graphs)
 {
 	static const struct {
 		int kind;
@@ -285,6 +285,13 @@ static int enable_kinds(char *missing, size_t size)
 			snprintf(missing + used, size - used, "%s%s (error %d)", used ? ", " : "",
 				 kinds[i].name, result);
 	}
+	/* Launches of graphs as wholes, or all their nodes: several times slower on the GPU. */
+	if (strcmp(shim_options.graphs, "whole"))
+		*graphs = "nodes";
+	else if (cupti.ActivityEnable(CUPTI_KIND_GRAPH_TRACE))
+		*graphs = "nodes: this CUPTI or driver cannot time a launch as a whole";
+	else
+		*graphs = "whole";
 	/* Programs that poll events would flood the trace. */
 	if (cupti.ActivityEnableAllSyncRecords)
 		cupti.ActivityEnableAllSyncRecords(0);
@@ -292,7 +299,8 @@ static int enable_kinds(char *missing, size_t size)
 }
 
 /* NULL, or why there are no GPU times; the text is static or in `text`. */
-static const char *set_up(char *text, size_t size, char *missing, size_t missing_size)
+static const char *set_up(char *text, size_t size, char *missing, size_t missing_size,
+			  const char **graphs)
 {
 	if (!strcmp(shim_options.gpu, "off"))
 		return "switched off by GPUTRACE_GPU=off";
@@ -322,7 +330,7 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 	unsigned int callbacks = enable_callbacks(CUPTI_DOMAIN_RUNTIME);
 	callbacks += enable_callbacks(CUPTI_DOMAIN_DRIVER);
 	SHIM_LOG(DEBUG, "CUPTI: callbacks=%u", callbacks);
-	if (!enable_kinds(missing, missing_size)) {
+	if (!enable_kinds(missing, missing_size, graphs)) {
 		cupti.Unsubscribe(subscriber);
 		return "CUPTI enabled none of its records";
 	}
@@ -335,7 +343,8 @@ void gpu_activity_start(void)
 	char text[256], missing[256] = "", source[64];
 	thread_mute();
 	prepare_spares();
-	const char *reason = set_up(text, sizeof(text), missing, sizeof(missing));
+	const char *graphs = NULL;
+	const char *reason = set_up(text, sizeof(text), missing, sizeof(missing), &graphs);
 	if (!reason) {
 		atomic_store(&stop, 0);
 		atomic_store(&stopped, 0);
@@ -357,6 +366,7 @@ void gpu_activity_start(void)
 	snprintf(source, sizeof(source), "cupti %u", cupti.version);
 	session_info("gpu_times.source", source);
 	session_info("gpu_times.library", cupti.path);
+	session_info("gpu_times.graphs", graphs);
 	if (missing[0])
 		session_info("gpu_times.missing", missing);
 }

@@ -169,6 +169,21 @@ static void convert_sync(struct thread *thread, const unsigned char *record)
 	thread_commit(thread);
 }
 
+static void convert_graph(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = {
+		.begin_ns = READ(graph, start, uint64_t),
+		.end_ns = READ(graph, end, uint64_t),
+		.correlation = READ(graph, correlation, uint32_t),
+		.device = READ(graph, device, uint32_t),
+		.context = READ(graph, context, uint32_t),
+		.stream = READ(graph, stream, uint32_t),
+		.graph = READ(graph, graph, uint32_t),
+	};
+	if (begin_record(thread, RECORD_KIND_gpu_graph, sizeof(struct record_gpu_graph), &part))
+		thread_commit(thread);
+}
+
 void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8_t *buffer,
 			 size_t valid_size)
 {
@@ -189,6 +204,9 @@ void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8
 			break;
 		case CUPTI_KIND_SYNCHRONIZATION:
 			convert_sync(thread, record);
+			break;
+		case CUPTI_KIND_GRAPH_TRACE:
+			convert_graph(thread, record);
 			break;
 		default:
 			break; /* a kind that somebody else in this process enabled */

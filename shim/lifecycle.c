@@ -27,6 +27,7 @@
 #include "session.h"
 #include "shim_log.h"
 #include "site.h"
+#include "graph_table.h"
 #include "streams.h"
 #include "thread.h"
 
@@ -123,6 +124,7 @@ void lifecycle_after_fork(void)
 	kernels_after_fork();
 	pointers_after_fork();
 	streams_forget();
+	graph_table_forget();
 	site_after_fork();
 	call_after_fork();
 	mark_after_fork();

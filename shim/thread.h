@@ -23,7 +23,8 @@ struct thread {
 	uint32_t ask_again_at; /* call_count before which the driver is not asked for it again */
 	uint32_t is_attending; /* inside call_attend() */
 	uint32_t is_writing; /* between reserve and commit: a signal handler's calls are dropped */
-	uint32_t in_hook;    /* under an allocator's mutex: no waiting, no loader */
+	uint32_t captured_inside; /* id of the call around the last captured one */
+	uint32_t in_hook;	  /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
 	uint32_t block;	       /* index of this block */
 	uint32_t group_depth;  /* open ncclGroupStart calls */

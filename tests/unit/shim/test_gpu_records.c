@@ -103,6 +103,38 @@ static const void *written(size_t *at)
 	return head;
 }
 
+static void a_launch_of_a_graph_is_one_record_with_the_executables_number(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	put(0, 0, CUPTI_KIND_GRAPH_TRACE, 4);
+	PUT(0, graph, start, 5000);
+	PUT(0, graph, end, 9000);
+	PUT(0, graph, correlation, 31);
+	PUT(0, graph, device, 1);
+	PUT(0, graph, context, 2);
+	PUT(0, graph, stream, 13);
+	PUT(0, graph, graph, 99);
+	put(1, 0, CUPTI_KIND_GRAPH_TRACE, 4); /* no times: counted, not written */
+	gpu_records_convert(&cupti, &writer, buffer, 2 * STRIDE);
+	const struct record_gpu_graph *graph = written(&at);
+	assert_non_null(graph);
+	assert_int_equal(graph->gpu.head.kind, RECORD_KIND_gpu_graph);
+	assert_int_equal(graph->gpu.begin_ns, 5000);
+	assert_int_equal(graph->gpu.end_ns, 9000);
+	assert_int_equal(graph->gpu.correlation, 31);
+	assert_int_equal(graph->gpu.device, 1);
+	assert_int_equal(graph->gpu.stream, 13);
+	assert_int_equal(graph->gpu.graph, 99);
+	assert_int_equal(graph->gpu.graph_node, 0);
+	assert_null(written(&at));
+	gpu_records_write_losses(&writer);
+	const struct record_loss *loss = written(&at);
+	assert_non_null(loss);
+	assert_int_equal(loss->lost_kind, RECORD_KIND_gpu_graph);
+	assert_int_equal(loss->reason, LOSS_ZERO_TIME);
+}
+
 static void a_kernel_keeps_all_its_fields(void **state)
 {
 	(void)state;
@@ -248,6 +280,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_kernel_keeps_all_its_fields, begin, end),
+		cmocka_unit_test_setup_teardown(a_launch_of_a_graph_is_one_record_with_the_executables_number, begin, end),
 		cmocka_unit_test_setup_teardown(copies_sets_and_waits_are_told_apart, begin, end),
 		cmocka_unit_test_setup_teardown(unusable_times_are_counted_and_reported_once, begin,
 						end),
