@@ -26,11 +26,13 @@ static const char usage[] =
 "\n"
 "Turns recordings of other tools into traces: PyTorch profiler JSON (also .gz and .zst), nsys\n"
 "exports (nsys export --type sqlite), PyTorch memory snapshots and NCCL flight recorder dumps.\n"
-"The format is told from the content. Each recording becomes one trace, NAME.gtrace.\n"
+"The format is told from the content. Each recording becomes one trace, NAME.gtrace; an nsys export\n"
+"of several processes one trace per process, NAME.PID.gtrace.\n"
 "\n"
 "  -o, --output FILE   name of the trace, when there is one recording\n"
 "  -d, --out-dir DIR   write the traces there (default: the current directory)\n"
 "  -f, --force         write over traces that exist\n"
+"  -P, --process PID   of an nsys export of several processes, import only this one\n"
 "  -p, --partial       keep what a recording holds that is cut short\n"
 "  --json              print JSON (schema gputrace.import/1)\n"
 "\n"
@@ -195,6 +197,41 @@ static int import_one(const struct request *request, const char *path, int dir_f
 	return !rc ? EXIT_OK : report.output_failed ? 1 : EXIT_UNREADABLE;
 }
 
+/* One trace, or one per process where the recording holds several. */
+static int import_processes_of(const struct request *request, const char *path, int dir_fd,
+			       const char *name, struct json *json)
+{
+	struct request one = *request;
+	int64_t *ids = NULL;
+	size_t count = request->options.process ? 0 : import_processes(path, &ids);
+	int status = EXIT_OK;
+
+	if (!count)
+		return import_one(request, path, dir_fd, name, json);
+	if (request->output) {
+		fprintf(stderr,
+			"gputrace import: %s holds %zu processes: leave --output out for one trace "
+			"each, or name one with --process (%lld, for instance).\n",
+			path, count, (long long)ids[0]);
+		free(ids);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < count; i++) {
+		char *of_process =
+			text_format("%.*s.%lld.gtrace", (int)(strlen(name) - strlen(".gtrace")),
+				    name, (long long)ids[i]);
+		int rc;
+
+		one.options.process = ids[i];
+		rc = import_one(&one, path, dir_fd, of_process, json);
+		if (rc > status)
+			status = rc;
+		free(of_process);
+	}
+	free(ids);
+	return status;
+}
+
 static int open_folder(const char *folder)
 {
 	int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -228,7 +265,9 @@ static int import_all(const struct request *request, char *const *paths, size_t 
 	if (json)
 		json_array(json, "imports");
 	for (size_t i = 0; i < count; i++) {
-		int one = dir_fd < 0 ? 1 : import_one(request, paths[i], dir_fd, names[i], json);
+		int one = dir_fd < 0
+				  ? 1
+				  : import_processes_of(request, paths[i], dir_fd, names[i], json);
 
 		if (one > status)
 			status = one;
@@ -252,16 +291,18 @@ static int run(int argc, char **argv)
 		{"out-dir", required_argument, NULL, 'd'},
 		{"force", no_argument, NULL, 'f'},
 		{"partial", no_argument, NULL, 'p'},
+		{"process", required_argument, NULL, 'P'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {0};
+	char *end;
 	int option;
 
 	optind = 0;
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "o:d:fph", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:d:fpP:h", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			request.output = optarg;
@@ -274,6 +315,14 @@ static int run(int argc, char **argv)
 			break;
 		case 'p':
 			request.options.keep_partial = true;
+			break;
+		case 'P':
+			request.options.process = strtoll(optarg, &end, 10);
+			if (*end || request.options.process <= 0)
+				return command_usage_error(argv[0],
+							   "--process takes the number of a "
+							   "process, not \"%s\".",
+							   optarg);
 			break;
 		case 'j':
 			request.is_json = true;

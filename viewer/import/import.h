@@ -7,6 +7,7 @@
 #define GPUTRACE_IMPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -14,6 +15,7 @@ struct error;
 struct import_options {
 	bool keep_partial; /* keep what was read when the recording is cut short */
 	bool replace;	   /* write over an existing output */
+	int64_t process;   /* of a recording of several, the only one to import; 0 all into one */
 	/* Called now and then with bytes of the file taken and its size; may be NULL. */
 	void (*progress)(void *context, uint64_t taken_bytes, uint64_t file_bytes);
 	void *progress_context;
@@ -31,6 +33,13 @@ struct import_report {
 	bool is_amd;
 	bool output_failed; /* the output, not the recording, is what went wrong */
 };
+
+/*
+ * The processes with GPU work in a recording that keeps several apart (nsys exports), ascending; their
+ * number, 0 for a recording of one process and for anything that is no such recording. *out is to be
+ * freed.
+ */
+size_t import_processes(const char *path, int64_t **out);
 
 /*
  * Reads `path` and writes `name` in the directory `dir_fd`. The output appears under its name only

@@ -41,6 +41,8 @@ static int read_device_numbers(struct nsys *n, struct map *cuda_of_gpu)
 	while ((rc = nsys_step(n, s, "TARGET_INFO_CUDA_DEVICE")) > 0) {
 		int64_t gpu = nsys_int(s, 0), cuda = nsys_int(s, 1);
 		bool is_new;
+		if (n->job->options->process && nsys_int(s, 2) != n->job->options->process)
+			continue;
 		if (gpu < 0 || gpu > 4096 || cuda < 0 || cuda > 4096 || !nsys_has(s, 1))
 			continue;
 		uint64_t *slot = map_slot(&owner, (uint64_t)cuda, &is_new);

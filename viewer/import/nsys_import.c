@@ -28,7 +28,7 @@ static void make_uri(const char *name, struct text *uri)
 	text_add(uri, "?immutable=1");
 }
 
-static int open_database(struct nsys *n)
+int nsys_open(struct nsys *n)
 {
 	char *name;
 	bool is_copy;
@@ -94,12 +94,14 @@ static int read_all(struct nsys *n)
 
 static void write_facts(struct nsys *n)
 {
-	import_sink_settle(n->sink);
 	const struct import_totals *t = import_sink_totals(n->sink);
 	uint64_t gpu = t->by_kind[RECORD_KIND_gpu_kernel] + t->by_kind[RECORD_KIND_gpu_copy] +
 		       t->by_kind[RECORD_KIND_gpu_set];
 	if (n->has_many_processes)
 		import_sink_info(n->sink, "import.processes", "several");
+	if (n->job->options->process)
+		import_sink_info(n->sink, "process.pid", "%lld",
+				 (long long)n->job->options->process);
 	import_sink_info(n->sink, "import.gpu", "%s", gpu || n->launches ? "nvidia" : "none");
 	import_sink_info(n->sink, "gpu_times.source", "%s", gpu ? "nsys" : "none");
 	if (!gpu && n->launches)
@@ -123,11 +125,15 @@ int import_nsys(struct import_job *job, struct error *err)
 	n.sites = import_sites_new(n.sink);
 	n.join = import_join_new(n.sink, n.sites);
 	import_sink_info(n.sink, "import.format", "nsys-sqlite");
-	int rc = open_database(&n);
+	int rc = nsys_open(&n);
 	if (!rc)
 		rc = check_tables(&n);
 	if (!rc)
 		rc = read_all(&n);
+	import_sink_settle(n.sink);
+	if (!rc && job->options->process && !import_sink_totals(n.sink)->records)
+		rc = error_set(err, -EINVAL, "holds nothing of process %lld",
+			       (long long)job->options->process);
 	if (!rc)
 		write_facts(&n);
 	sqlite3_finalize(n.string_query);

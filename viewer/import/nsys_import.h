@@ -80,6 +80,7 @@ int64_t nsys_process(int64_t global);
 uint32_t nsys_thread(struct nsys *n, int64_t global_tid);
 uint8_t nsys_memory_kind(int64_t kind);
 
+int nsys_open(struct nsys *n);
 int nsys_read_session(struct nsys *n);
 int nsys_read_environment(struct nsys *n);
 int nsys_read_devices(struct nsys *n);

@@ -57,6 +57,22 @@ static int find_columns(struct nsys *n, const char *table, const char *const *co
 	return rc == SQLITE_DONE ? 0 : nsys_failed(n, "read the columns of a table");
 }
 
+/* Only rows of the wanted process, where the table tells whose they are. */
+static int add_condition(struct nsys *n, const char *table, struct text *query)
+{
+	static const char *const owners[] = {"globalPid", "globalTid"};
+	uint64_t found = 0;
+	int rc;
+
+	if (!n->job->options->process)
+		return 0;
+	rc = find_columns(n, table, owners, 2, &found);
+	if (!rc && found)
+		text_addf(query, " WHERE (\"%s\" >> 24 & 16777215) = %lld", owners[!(found & 1)],
+			  (long long)n->job->options->process);
+	return rc;
+}
+
 int nsys_select(struct nsys *n, const char *table, const char *const *columns, size_t count,
 		sqlite3_stmt **out)
 {
@@ -75,7 +91,8 @@ int nsys_select(struct nsys *n, const char *table, const char *const *columns, s
 		text_addf(&query, found >> i & 1 ? "%s\"%s\"" : "%sNULL", i ? ", " : "",
 			  columns[i]);
 	text_addf(&query, " FROM \"%s\"", table);
-	if (sqlite3_prepare_v2(n->db, text_string(&query), -1, out, NULL) != SQLITE_OK)
+	rc = add_condition(n, table, &query);
+	if (!rc && sqlite3_prepare_v2(n->db, text_string(&query), -1, out, NULL) != SQLITE_OK)
 		rc = nsys_failed(n, "read a table");
 	text_fini(&query);
 	return rc;

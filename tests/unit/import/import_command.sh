@@ -50,6 +50,27 @@ expect 4 'cut short' "$gputrace" import cut.json
 expect 0 'cut short' "$gputrace" import --partial cut.json
 expect 1 'Cannot open the output folder' "$gputrace" import --out-dir nowhere a/trace.json
 expect 4 'is a directory' "$gputrace" import a
+# An nsys export of several processes gives one trace each.
+python3 - <<'PYTHON' || fail "cannot make an export"
+import sqlite3
+db = sqlite3.connect("ranks.sqlite")
+db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+db.execute("INSERT INTO StringIds VALUES (1, 'k')")
+db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, "
+           "streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER)")
+for pid in (4711, 815):
+    db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, ?, 1)", (pid << 24,))
+db.commit()
+PYTHON
+expect 0 'ranks.815.gtrace: nsys export, 1 events' "$gputrace" import ranks.sqlite
+[ -s ranks.815.gtrace ] && [ -s ranks.4711.gtrace ] && [ ! -e ranks.gtrace ] || fail "not one trace per process: $(ls)"
+expect 0 'process.pid' "$gputrace" info ranks.4711.gtrace
+expect 2 'ranks.sqlite holds 2 processes' "$gputrace" import -o one.gtrace ranks.sqlite
+expect 0 'one.gtrace: nsys export, 1 events' "$gputrace" import -o one.gtrace --process 4711 ranks.sqlite
+expect 4 'holds nothing of process 12' "$gputrace" import -f -o one.gtrace --process 12 ranks.sqlite
+expect 4 '--process is for nsys exports' "$gputrace" import -f --process 12 a/trace.json
+expect 2 '--process takes the number of a process' "$gputrace" import --process x ranks.sqlite
+
 expect 2 'Name at least one recording' "$gputrace" import
 expect 2 '--output goes with one recording' "$gputrace" import -o x.gtrace a/trace.json b/trace.json.gz
 expect 2 'unknown' "$gputrace" import --nonsense a/trace.json

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nsys exports made with SQLite: versions with other columns, several processes, damage. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,6 +126,67 @@ static void processes_keep_their_correlations_apart(void **state)
 	assert_int_equal(one.gpu.device, 4);
 	assert_int_equal(two.gpu.device, 6);
 	imported_free(&in);
+}
+
+#define TWO_PROCESSES                                                                              \
+	STRINGS RUNTIME KERNELS RANGES                                                             \
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES "                                  \
+		"(100, 150, 10 * 16777216 + 1, 7, 1, 0), (100, 150, 11 * 16777216 + 1, 7, 1, 0), " \
+		"(100, 150, 12 * 16777216 + 1, 8, 1, 0);"                                          \
+		"INSERT INTO NVTX_EVENTS VALUES (100, 900, 59, 'ten', 10 * 16777216 + 1, NULL, "   \
+		"0, 0), "                                                                          \
+		"(100, 900, 59, 'eleven', 11 * 16777216 + 1, NULL, 0, 0);"                         \
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "                                   \
+		"(1000, 2000, 0, 7, 7, 10 * 16777216, 2, 9, 64), "                                 \
+		"(1000, 2500, 0, 7, 7, 11 * 16777216, 6, 9, 64);"
+
+static void one_process_of_several_is_imported_alone(void **state)
+{
+	char path[] = "/tmp/gputrace-nsys-test-XXXXXX";
+	struct import_options options = {.process = 11, .replace = true};
+	struct import_report report;
+	struct error err = {0};
+	char folder[] = "/tmp/gputrace-nsys-out-XXXXXX", *bytes, name[64];
+	size_t size = make_database(TWO_PROCESSES, &bytes);
+	int64_t *ids;
+	int fd = mkstemp(path), dir_fd;
+	(void)state;
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+	free(bytes);
+	/* Process 12 made a call and has no GPU work: a launcher. */
+	assert_int_equal(import_processes(path, &ids), 2);
+	assert_int_equal(ids[0], 10);
+	assert_int_equal(ids[1], 11);
+	free(ids);
+	assert_non_null(mkdtemp(folder));
+	dir_fd = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(import_file(path, dir_fd, "one.gtrace", &options, &report, &err), 0);
+	assert_int_equal(report.gpu_records, 1);
+	assert_int_equal(report.calls, 1);
+	assert_int_equal(report.records, 3); /* and the range */
+	options.process = 12;
+	assert_int_equal(import_file(path, dir_fd, "one.gtrace", &options, &report, &err), 0);
+	assert_int_equal(report.gpu_records, 0);
+	options.process = 99;
+	assert_int_not_equal(import_file(path, dir_fd, "one.gtrace", &options, &report, &err), 0);
+	assert_non_null(strstr(err.text, "nothing of process 99"));
+	snprintf(name, sizeof(name), "%s/one.gtrace", folder);
+	unlink(name);
+	close(dir_fd);
+	rmdir(folder);
+	unlink(path);
+}
+
+static void recordings_of_one_process_have_no_list(void **state)
+{
+	static const char *const paths[] = {"/dev/null", "/nonexistent", "/tmp"};
+	int64_t *ids;
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		assert_int_equal(import_processes(paths[i], &ids), 0);
+		assert_null(ids);
+	}
 }
 
 static void ranges_become_marks_and_operators(void **state)
@@ -282,6 +344,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_become_records),
 		cmocka_unit_test(processes_keep_their_correlations_apart),
+		cmocka_unit_test(one_process_of_several_is_imported_alone),
+		cmocka_unit_test(recordings_of_one_process_have_no_list),
 		cmocka_unit_test(ranges_become_marks_and_operators),
 		cmocka_unit_test(allocations_get_their_sizes),
 		cmocka_unit_test(bad_rows_are_counted),
