@@ -61,6 +61,9 @@ static const char *const allowed[] = {
 	"OMP_NUM_THREADS",
 	"MKL_NUM_THREADS",
 	"CUBLAS_WORKSPACE_CONFIG",
+	"CUDA_MPS_PIPE_DIRECTORY",
+	"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+	"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
 };
 
 static bool is_allowed(const char *variable)

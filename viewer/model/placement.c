@@ -86,25 +86,6 @@ static void count_call(const struct host_call *call, const struct sample_series 
 	}
 }
 
-/* Only the steady part: warm-up runs where the process was started. */
-static void steady_window(const struct model *model, int64_t *begin_ns, int64_t *end_ns)
-{
-	*begin_ns = model->begin_ns;
-	*end_ns = model->end_ns;
-	for (size_t i = 0; i < model->steps.count; i++) {
-		if (model->steps.items[i].kind != STEP_STEADY)
-			continue;
-		*begin_ns = model->steps.items[i].host_begin_ns;
-		break;
-	}
-	for (size_t i = model->steps.count; i-- > 0;) {
-		if (model->steps.items[i].kind != STEP_STEADY)
-			continue;
-		*end_ns = model->steps.items[i].host_end_ns;
-		break;
-	}
-}
-
 static void count_moves(const struct sample_series *nodes, struct placement *placement)
 {
 	for (size_t i = 1; i < nodes->count; i++)
@@ -116,7 +97,7 @@ static void count_threads(const struct model *model, uint16_t device, const bool
 {
 	int64_t begin_ns, end_ns;
 
-	steady_window(model, &begin_ns, &end_ns);
+	sample_window(model, &begin_ns, &end_ns);
 	for (size_t t = 0; t < model->thread_count; t++) {
 		const struct model_thread *thread = &model->threads[t];
 		const struct sample_series *nodes =

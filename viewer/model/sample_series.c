@@ -15,6 +15,9 @@
 #define SERIES_POINTS 16384u
 #define SERIES_LIMIT  4096u /* more subjects than that are not a machine */
 #define PAGES_LIMIT   65536u
+/* A sample shows the GPU at work when an operation ran this long before it or at it. */
+#define LOADED_NS	 100000000
+#define LOADED_LOOK_BACK 64
 
 static struct sample_series *series_of(struct model_builder *builder, uint16_t metric,
 				       uint32_t subject)
@@ -161,4 +164,38 @@ bool sample_series_growth(const struct sample_series *series, int64_t begin_ns, 
 	*growth = (double)(series->points[last].value - series->points[first].value);
 	*covered_ns = (double)(series->points[last].time_ns - series->points[first].time_ns);
 	return *growth >= 0;
+}
+
+void sample_window(const struct model *model, int64_t *begin_ns, int64_t *end_ns)
+{
+	*begin_ns = model->begin_ns;
+	*end_ns = model->end_ns;
+	for (size_t i = 0; i < model->steps.count; i++) {
+		if (model->steps.items[i].kind != STEP_STEADY)
+			continue;
+		*begin_ns = model->steps.items[i].host_begin_ns;
+		break;
+	}
+	for (size_t i = model->steps.count; i-- > 0;) {
+		if (model->steps.items[i].kind != STEP_STEADY)
+			continue;
+		*end_ns = model->steps.items[i].host_end_ns;
+		break;
+	}
+}
+
+bool sample_is_loaded(const struct model *model, size_t device, int64_t time_ns)
+{
+	const struct model_device *of = &model->devices[device];
+	size_t first, limit;
+
+	model_ops_between(model, device, time_ns - LOADED_NS, time_ns + 1, &first, &limit);
+	if (limit > first)
+		return true;
+	/* One that began before and still runs; operations of other streams may lie between. */
+	for (size_t i = 0; i < LOADED_LOOK_BACK && first > of->first_op; i++) {
+		if (model->ops[--first].end_ns >= time_ns - LOADED_NS)
+			return true;
+	}
+	return false;
 }

@@ -47,6 +47,11 @@ size_t sample_series_at(const struct sample_series *series, int64_t time_ns);
 bool sample_series_growth(const struct sample_series *series, int64_t begin_ns, int64_t end_ns,
 			  double *growth, double *covered_ns);
 
+/* The steady part of the run on the host: warm-up runs where the process was started. */
+void sample_window(const struct model *model, int64_t *begin_ns, int64_t *end_ns);
+/* Whether the GPU worked when a sample of it was taken. */
+bool sample_is_loaded(const struct model *model, size_t device, int64_t time_ns);
+
 /* ---- for the model ---- */
 
 void collect_samples(struct model_builder *builder, const struct trace_batch *batch);

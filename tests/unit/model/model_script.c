@@ -356,6 +356,11 @@ uint32_t script_add_plain(struct script *script, const struct script_call *call)
 	return record.call.call_id;
 }
 
+void script_add_record(struct script *script, uint16_t kind, void *record, size_t bytes)
+{
+	add_row(script, kind, record, bytes, 0);
+}
+
 void script_add_mark(struct script *script, const char *name, int64_t begin_ns, int64_t end_ns)
 {
 	script_add_mark_of(script, MARK_NVTX, name, begin_ns, end_ns);

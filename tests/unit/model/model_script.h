@@ -69,6 +69,8 @@ void script_add_stack(struct script *script, uint64_t id, const char *const *fra
 /* A site of native return addresses, the innermost first. */
 void script_add_native(struct script *script, uint64_t id, const uint64_t *addresses,
 		       uint32_t count);
+/* Any other record of a fixed size, from the collector; its head is filled in. */
+void script_add_record(struct script *script, uint16_t kind, void *record, size_t bytes);
 void script_add_block(struct script *script, const struct record_block *block);
 void script_add_kernel(struct script *script, uint32_t device, const char *name,
 		       uint32_t correlation, int64_t begin_ns, int64_t end_ns);
