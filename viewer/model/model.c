@@ -71,6 +71,8 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	sample_series_sort(model);
 	model_link(&builder);
 	builder_fini(&builder);
+	if (communicator_largest(model))
+		model->rank = communicator_largest(model)->rank;
 	memory_usage_build(model);
 	step_detect(model);
 	ledger_build(model);
@@ -100,6 +102,7 @@ void model_free(struct model *model)
 	free(model->apis);
 	free(model->memory_events);
 	free(model->blocks);
+	collectives_free(model);
 	free(model->step_marks);
 	free(model->phase_marks);
 	sample_series_free(model);

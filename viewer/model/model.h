@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collective.h"
 #include "framework_memory.h"
 #include "kernel_class.h"
 #include "ledger.h"
@@ -45,7 +46,8 @@ struct host_call {
 	uint32_t site;	 /* index of sites, 0 unknown */
 	uint32_t parent; /* index of the enclosing call, MODEL_NONE outermost */
 	uint32_t detail; /* launch: kernels; copy, set: transfers; gemm: gemms; memory:
-			  * memory_events; sync: enum sync_scope; else 0 */
+			  * memory_events; sync: enum sync_scope; collective:
+			  * collectives; end of an NCCL group: its number; else 0 */
 	uint32_t correlation;
 	uint32_t call_id; /* within its thread */
 	int32_t status;
@@ -204,6 +206,10 @@ struct model {
 	size_t memory_event_count;
 	struct block_event *blocks; /* by time */
 	size_t block_count;
+	struct model_communicator *communicators; /* in file order */
+	size_t communicator_count;
+	struct model_collective *collectives; /* by thread, then begin */
+	size_t collective_count;
 	struct step_mark *step_marks; /* by begin */
 	size_t step_mark_count;
 	struct phase_mark *phase_marks; /* by begin */

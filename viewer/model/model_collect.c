@@ -353,6 +353,7 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 			collect_memory(builder, record, call);
 			break;
 		default:
+			collect_communication(builder, record, call);
 			break;
 		}
 	}
@@ -434,12 +435,6 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	case RECORD_KIND_pages:
 		collect_pages(builder, batch);
 		break;
-	case RECORD_KIND_sample:
-		collect_samples(builder, batch);
-		break;
-	case RECORD_KIND_pages:
-		collect_pages(builder, batch);
-		break;
 	default:
 		collect_host(builder, batch);
 	}
@@ -476,7 +471,8 @@ int model_collect(struct model_builder *builder, struct error *err)
 				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
 				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
 				      1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
-				      1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
+				      1ull << RECORD_KIND_communicator |
+				      1ull << RECORD_KIND_collective |
 				      1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
 				      1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
 				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;

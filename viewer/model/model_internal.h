@@ -15,6 +15,7 @@ struct model_builder {
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity, phase_mark_capacity, block_capacity;
 	size_t series_capacity, page_sample_capacity;
+	size_t communicator_capacity, collective_capacity;
 	bool is_imported;      /* launches are without streams, 0 means nothing there */
 	struct map kernels;    /* NAME_KERNEL number -> index */
 	struct map sites;      /* site number -> index */

@@ -360,9 +360,11 @@ void model_link(struct model_builder *builder)
 	struct model *model = builder->model;
 
 	link_sort_calls(model);
+	collectives_sort(model);
 	link_parents(model);
 	link_flags(model);
 	link_ops(builder);
+	collectives_link(model);
 	link_range(model);
 	link_launch_intervals(model);
 	if (model->memory_event_count)
