@@ -27,6 +27,7 @@
 #include "host_facts.h"
 #include "job_watch.h"
 #include "library_map.h"
+#include "live_marks.h"
 #include "machine_facts.h"
 #include "ring_reader.h"
 #include "sampler.h"
@@ -55,6 +56,7 @@ struct collector {
 	struct drain drain;
 	struct job_watch watch;
 	struct library_map libraries;
+	struct live_marks live_marks;
 	struct sampler sampler;
 	struct trace_writer *writer;
 	uint64_t tail_ns;
@@ -271,6 +273,7 @@ static void poll_once(struct collector *collector)
 	/* Pairs with the shim's release increment: what it committed before is in the rings. */
 	request = atomic_load_explicit(&control->flush_request, memory_order_acquire);
 	taken = drain_run(&collector->drain);
+	live_marks_poll(&collector->live_marks, control, collector->writer, ticks);
 	if (request != collector->flush_done || now_ns >= collector->next_flush_ns) {
 		flush(collector, ticks, request);
 		collector->next_flush_ns = now_ns + collector->tail_ns;
@@ -324,6 +327,7 @@ static int finish(struct collector *collector, struct error *err)
 			 clocks_monotonic_ns() - now_ns < MAPS_LAST_NS);
 	}
 	sampler_finish(&collector->sampler, now_ns);
+	live_marks_finish(&collector->live_marks, collector->writer, ticks);
 	tell_clock(collector);
 	tell_own_cost(collector);
 	trace_writer_complete(collector->writer, ticks);

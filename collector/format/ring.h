@@ -55,6 +55,8 @@ enum ring_slot_state {
 	RING_SLOT_RETIRED = 3  /* producer gone; the collector drains it, then sets FREE */
 };
 
+enum ring_mark_state { RING_MARK_FREE = 0, RING_MARK_WRITING = 1, RING_MARK_READY = 2 };
+
 /*
  * One recording thread. A slot that becomes FREE keeps its offset and data_bytes, so that the next
  * thread reuses the memory. data_bytes == 0: no memory attached yet. A thread that moves to a
@@ -112,6 +114,12 @@ struct ring_control {
 	_Atomic uint32_t session_ended; /* shim: normal exit, drain, write the end, become DONE */
 	_Atomic uint64_t memory_bytes;	/* end of the last ring allocated in the memfd */
 	_Atomic uint64_t unrecorded;	/* calls of threads that got no ring (limits, no memory) */
+
+	/* A mark from outside (`gputrace capture mark`): FREE -> WRITING by compare-exchange, then
+	 * READY with the text; the collector takes it and stores FREE. */
+	_Alignas(64) _Atomic uint32_t mark_state; /* enum ring_mark_state */
+	uint32_t mark_bytes;			  /* at most sizeof(mark_text) */
+	char mark_text[248];
 };
 
 static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");

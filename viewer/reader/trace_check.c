@@ -91,7 +91,8 @@ static int walk_file(const struct trace_file *file, struct trace_check *check)
 			next = offset + chunk_disk_bytes(&chunk.header);
 			checked->header = chunk.header;
 			checked->verdict = verdict_of(&loader, file, &chunk);
-			/* A length that leads nowhere may belong to a chunk that was overwritten. */
+			/* A length that leads nowhere may belong to a chunk that was overwritten.
+			 */
 			if (checked->verdict == CHUNK_DAMAGED && next < file->bytes &&
 			    !trace_chunk_at(file, next, &after))
 				next = trace_chunk_find(file, offset + 8, block);
@@ -127,8 +128,8 @@ static void find_spare(struct trace_check *check, const struct trace_chunks *set
 	}
 	for (size_t i = 0; i < check->count; i++) {
 		struct checked_chunk *chunk = &check->chunks[i];
-		bool is_tail = chunk->header.type == CHUNK_ROWS &&
-			       (chunk->header.flags & CHUNK_TAIL) != 0;
+		bool is_tail =
+			chunk->header.type == CHUNK_ROWS && (chunk->header.flags & CHUNK_TAIL) != 0;
 
 		if (chunk->verdict != CHUNK_DAMAGED)
 			continue;
@@ -173,7 +174,8 @@ static void count_verdicts(struct trace_check *check, const struct trace_chunks 
 	}
 	/* Headers in an index count before their payloads were looked at. */
 	if (settled->from_index)
-		check->rows -= check->damaged_rows < check->rows ? check->damaged_rows : check->rows;
+		check->rows -=
+			check->damaged_rows < check->rows ? check->damaged_rows : check->rows;
 	if (check->count > 0) {
 		const struct checked_chunk *last = &check->chunks[check->count - 1];
 
@@ -195,7 +197,7 @@ int trace_check(const char *path, struct trace_check *check, struct error *err)
 	int rc;
 
 	memset(check, 0, sizeof(*check));
-	rc = trace_file_open(&file, path, err);
+	rc = trace_file_open(&file, path, true, err);
 	if (rc < 0)
 		goto out;
 	check->file_bytes = file.bytes;
@@ -217,8 +219,9 @@ int trace_check(const char *path, struct trace_check *check, struct error *err)
 	find_spare(check, &settled);
 	count_verdicts(check, &settled);
 	if (!check->head_is_whole && check->whole == 0)
-		rc = error_set(err, -EINVAL, "not a gputrace trace: no valid head and no chunk in "
-					     "%llu bytes",
+		rc = error_set(err, -EINVAL,
+			       "not a gputrace trace: no valid head and no chunk in "
+			       "%llu bytes",
 			       (unsigned long long)file.bytes);
 out:
 	free(settled.list);

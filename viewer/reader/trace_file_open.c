@@ -34,7 +34,7 @@ static void wait_for_writer(int fd)
 	}
 }
 
-int trace_file_open(struct trace_file *file, const char *path, struct error *err)
+int trace_file_open(struct trace_file *file, const char *path, bool waits, struct error *err)
 {
 	struct stat status;
 
@@ -47,7 +47,8 @@ int trace_file_open(struct trace_file *file, const char *path, struct error *err
 		return error_set(err, -EISDIR, "it is a directory");
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, -EINVAL, "it is not a regular file");
-	wait_for_writer(file->fd);
+	if (waits)
+		wait_for_writer(file->fd);
 	if (fstat(file->fd, &status) < 0)
 		return error_set(err, -errno, "%s", strerror(errno));
 	file->bytes = (uint64_t)status.st_size;

@@ -6,10 +6,13 @@
 struct error;
 struct trace_file;
 
+#include <stdbool.h>
+
 /*
- * Waits up to 10 s while a collector holds the file's lock; then the file is read as it is. 0, or a
- * negative code with the reason in *err. file->fd is -1 or open in either case: the caller closes.
+ * With `waits`: up to 10 s while a collector holds the file's lock; then the file is read as it is.
+ * 0, or a negative code with the reason in *err. file->fd is -1 or open in either case: the caller
+ * closes.
  */
-int trace_file_open(struct trace_file *file, const char *path, struct error *err);
+int trace_file_open(struct trace_file *file, const char *path, bool waits, struct error *err);
 
 #endif

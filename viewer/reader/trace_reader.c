@@ -18,6 +18,7 @@
 #include "trace_file_open.h"
 #include "trace_texts.h"
 #include "trace_walk.h"
+#include "trace_window.h"
 
 #define CHUNK_SKIPPED  0 /* in place of a chunk_type: damaged and counted */
 #define KIND_BIT(kind) (1ull << (kind))
@@ -32,6 +33,7 @@ struct trace {
 	struct trace_clock clock;
 	struct trace_health health;
 	struct chunk_loader loader;
+	struct trace_window window;
 };
 
 /* ---- opening ---- */
@@ -232,7 +234,7 @@ static int load(struct trace *trace, struct error *err)
 	return 0;
 }
 
-int trace_open(const char *path, struct trace **out, struct error *err)
+static int open_trace(const char *path, bool waits, struct trace **out, struct error *err)
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
 	int rc;
@@ -242,7 +244,7 @@ int trace_open(const char *path, struct trace **out, struct error *err)
 		return error_set(err, -ENOMEM, "Cannot open %s: out of memory", path);
 	trace->file.fd = -1;
 	trace->path = strdup(path);
-	rc = trace->path ? trace_file_open(&trace->file, path, err)
+	rc = trace->path ? trace_file_open(&trace->file, path, waits, err)
 			 : error_set(err, -ENOMEM, "out of memory");
 	trace->health.file_bytes = trace->file.bytes;
 	if (rc == 0)
@@ -255,6 +257,21 @@ int trace_open(const char *path, struct trace **out, struct error *err)
 	}
 	*out = trace;
 	return 0;
+}
+
+int trace_open(const char *path, struct trace **out, struct error *err)
+{
+	return open_trace(path, true, out, err);
+}
+
+int trace_open_live(const char *path, struct trace **out, struct error *err)
+{
+	return open_trace(path, false, out, err);
+}
+
+void trace_set_window(struct trace *trace, int64_t begin_ns, int64_t end_ns)
+{
+	trace->window = (struct trace_window){true, begin_ns, end_ns};
 }
 
 void trace_close(struct trace *trace)
@@ -374,6 +391,8 @@ static int read_rows(struct trace *trace, size_t index, struct consumer *consume
 			continue;
 		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind, chunk->header.thread,
 					&batch);
+		if (rc == 0)
+			trace_window_filter(&trace->window, &trace->clock, &batch, &trace->loader);
 		if (rc == 0 && batch.count > 0 && consumer->answer == 0)
 			consumer->answer = consumer->fn(consumer->context, &batch);
 	}
@@ -388,9 +407,12 @@ static int read_columns(struct trace *trace, size_t index, struct consumer *cons
 
 	if (chunk->header.kind >= RECORD_KIND_LIMIT ||
 	    !(consumer->kind_mask & KIND_BIT(chunk->header.kind)) ||
-	    record_schema_of(chunk->header.kind)->column_count == 0)
+	    record_schema_of(chunk->header.kind)->column_count == 0 ||
+	    trace_window_is_outside(&trace->window, &trace->clock, &chunk->header))
 		return 0;
 	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
+	if (rc == 0)
+		trace_window_filter(&trace->window, &trace->clock, &batch, &trace->loader);
 	if (rc == 0 && batch.count > 0)
 		consumer->answer = consumer->fn(consumer->context, &batch);
 	return rc;

@@ -40,7 +40,15 @@ struct trace_health {
  * Waits up to 10 s while a collector still holds the file's lock.
  */
 int trace_open(const char *path, struct trace **out, struct error *err);
+/* The same for a file that is still being written: it is read as it is, without waiting. */
+int trace_open_live(const char *path, struct trace **out, struct error *err);
 void trace_close(struct trace *trace);
+/*
+ * Leaves only events that begin in [begin_ns, end_ns), ns since the session's start, to
+ * trace_read(). What describes or outlives them is still given: names, clocks, losses, memory,
+ * communicators, graphs, blocks. Chunks outside are not even decompressed.
+ */
+void trace_set_window(struct trace *trace, int64_t begin_ns, int64_t end_ns);
 
 const char *trace_path(const struct trace *trace);
 const struct trace_health *trace_health(const struct trace *trace);

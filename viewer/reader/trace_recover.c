@@ -58,8 +58,7 @@ static int put_bytes(struct recover_job *job, const void *bytes, size_t count)
 
 static void add_entry(struct recover_job *job, const uint8_t header[CHUNK_HEADER_BYTES])
 {
-	uint8_t *entry =
-		job->index + STORED_HEAD_BYTES + job->entries * CHUNK_INDEX_ENTRY_BYTES;
+	uint8_t *entry = job->index + STORED_HEAD_BYTES + job->entries * CHUNK_INDEX_ENTRY_BYTES;
 
 	bytes_store64(entry, job->offset);
 	memcpy(entry + 8, header, CHUNK_HEADER_BYTES);
@@ -122,7 +121,8 @@ static void learn_clock(struct trace_head *head, const uint8_t *record)
 	static const struct {
 		const char *name;
 		uint32_t kind;
-	} clocks[] = {{"tsc", RING_CLOCK_TSC}, {"cntvct", RING_CLOCK_CNTVCT},
+	} clocks[] = {{"tsc", RING_CLOCK_TSC},
+		      {"cntvct", RING_CLOCK_CNTVCT},
 		      {"monotonic", RING_CLOCK_MONOTONIC}};
 	static const char key[] = "clock.kind", import[] = "import.";
 	const struct record_info *info = (const struct record_info *)(const void *)record;
@@ -312,7 +312,7 @@ static int recover(struct recover_job *job, const char *path, struct error *err)
 
 	if (rc < 0)
 		return rc;
-	rc = trace_file_open(&job->file, path, err);
+	rc = trace_file_open(&job->file, path, true, err);
 	if (rc < 0)
 		return rc;
 	rc = trace_walk(&job->file, &job->settled);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window cuts events, not state: what describes or outlives them is given whole, so that live
+ * memory, names and communicators are right inside the window too.
+ */
+#include "trace_window.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "record_schema.h"
+
+static bool is_event(uint16_t kind)
+{
+	switch (kind) {
+	case RECORD_KIND_call:
+	case RECORD_KIND_sync:
+	case RECORD_KIND_copy:
+	case RECORD_KIND_set:
+	case RECORD_KIND_launch:
+	case RECORD_KIND_gemm:
+	case RECORD_KIND_mark:
+	case RECORD_KIND_collective:
+	case RECORD_KIND_sample:
+		return true;
+	default:
+		return kind >= RECORD_KIND_gpu_kernel;
+	}
+}
+
+static int64_t time_ns(const struct trace_clock *clock, uint16_t kind, uint64_t time)
+{
+	return trace_clock_ns(kind >= RECORD_KIND_gpu_kernel ? &clock->gpu : &clock->host, time);
+}
+
+bool trace_window_is_outside(const struct trace_window *window, const struct trace_clock *clock,
+			     const struct chunk_header *header)
+{
+	return window->is_set && is_event(header->kind) &&
+	       (time_ns(clock, header->kind, header->last_time) < window->begin_ns ||
+		time_ns(clock, header->kind, header->first_time) >= window->end_ns);
+}
+
+void trace_window_filter(const struct trace_window *window, const struct trace_clock *clock,
+			 struct trace_batch *batch, struct chunk_loader *loader)
+{
+	const struct record_schema *schema = record_schema_of(batch->kind);
+	uint32_t kept = 0;
+
+	if (!window->is_set || !is_event(batch->kind))
+		return;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		uint8_t *row = loader->rows + (size_t)i * batch->row_bytes;
+		int64_t begin_ns =
+			time_ns(clock, batch->kind, bytes_load64(row + schema->time_offset));
+
+		if (begin_ns < window->begin_ns || begin_ns >= window->end_ns)
+			continue;
+		if (kept < i) {
+			memcpy(loader->rows + (size_t)kept * batch->row_bytes, row,
+			       batch->row_bytes);
+			loader->threads[kept] = loader->threads[i];
+		}
+		kept++;
+	}
+	batch->count = kept;
+}
