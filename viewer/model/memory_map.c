@@ -21,6 +21,7 @@ struct piece {
 	uint32_t site;
 	uint8_t pool;
 	bool had_blocks; /* segments: a block lay in it once */
+	bool is_mapped;	 /* segments: of virtual memory, an expandable one */
 };
 
 struct pieces {
@@ -285,43 +286,66 @@ void memory_map_held(const struct model *model, size_t device, struct memory_map
 	sweep_fini(&sweep);
 }
 
-/* What the driver has handed out and not taken back. */
+/* Mappings that touch are one segment: an allocator that grows one lets blocks cross them. */
+static void join_mappings(struct pieces *pieces)
+{
+	size_t kept = 0;
+
+	sort_pieces(pieces);
+	for (size_t i = 0; i < pieces->count; i++) {
+		struct piece *last = kept ? &pieces->items[kept - 1] : NULL;
+		const struct piece *next = &pieces->items[i];
+
+		if (last && last->is_mapped && next->is_mapped &&
+		    last->address + last->size_bytes == next->address) {
+			last->size_bytes += next->size_bytes;
+			if (next->time_ns < last->time_ns)
+				last->time_ns = next->time_ns;
+		} else {
+			pieces->items[kept++] = *next;
+		}
+	}
+	pieces->count = kept;
+}
+
+/* What the driver has handed out and not taken back, where blocks can lie. */
 static void replay_driver(const struct model *model, size_t device, int64_t time_ns,
 			  struct pieces *to)
 {
-	struct map live; /* address -> index of the event + 1 */
+	struct map live; /* address -> index of the change + 1 */
 
 	map_init(&live);
-	for (size_t i = 0; i < model->memory_event_count; i++) {
-		const struct memory_event *event = &model->memory_events[i];
-		const struct host_call *call = &model->calls[event->call];
+	for (size_t i = 0; i < model->live_change_count; i++) {
+		const struct live_change *change = &model->live_changes[i];
 
-		if (event->time_ns >= time_ns)
+		if (change->time_ns >= time_ns)
 			break;
-		if (call->status || (call->flags & CALL_REDUNDANT) || !event->address ||
-		    event->device != device || event->kind == MEMORY_RESERVED ||
-		    event->kind == MEMORY_IMPORTED ||
-		    event->address > UINT64_MAX - event->size_bytes)
+		if (change->device != device ||
+		    !live_kind_is_addressed((enum live_kind)change->kind) ||
+		    change->address > UINT64_MAX - change->size_bytes)
 			continue;
-		if (event->op == MEMORY_ALLOC)
-			*map_slot(&live, event->address, NULL) = i + 1;
+		if (change->is_added)
+			*map_slot(&live, change->address, NULL) = i + 1;
 		else
-			map_remove(&live, event->address, NULL);
+			map_remove(&live, change->address, NULL);
 	}
 	for (size_t i = 0; i < live.capacity; i++) {
-		const struct memory_event *event;
+		const struct live_change *change;
 
 		if (!live.entries[i].is_used)
 			continue;
-		event = &model->memory_events[live.entries[i].value - 1];
-		add_piece(to,
-			  (struct piece){.address = event->address,
-					 .size_bytes = event->size_bytes,
-					 .time_ns = event->time_ns,
-					 .pool = event->size_bytes <= SMALL_SEGMENT ? POOL_SMALL
-										    : POOL_LARGE});
+		change = &model->live_changes[live.entries[i].value - 1];
+		add_piece(to, (struct piece){.address = change->address,
+					     .size_bytes = change->size_bytes,
+					     .time_ns = change->time_ns,
+					     .is_mapped = change->kind == LIVE_MAPPED,
+					     .pool = change->size_bytes <= SMALL_SEGMENT &&
+								     change->kind != LIVE_MAPPED
+							     ? POOL_SMALL
+							     : POOL_LARGE});
 	}
 	map_fini(&live);
+	join_mappings(to);
 }
 
 /* The last segment that begins at or below the address, and holds it. */
@@ -391,8 +415,10 @@ void memory_map_at(const struct model *model, size_t device, int64_t time_ns,
 	memset(map, 0, sizeof(*map));
 	memset(&sweep, 0, sizeof(sweep));
 	replay_driver(model, device, time_ns, &sweep.segments);
-	sort_pieces(&sweep.segments);
 	replay_blocks(model, device, time_ns, &sweep);
+	for (size_t i = 0; i < sweep.segments.count; i++)
+		map->is_expandable |=
+			sweep.segments.items[i].is_mapped && sweep.segments.items[i].had_blocks;
 	sweep_all(&sweep, map);
 	/* Without a segment that held blocks, the driver's allocations say nothing of a pool. */
 	if (map->total.segments)

@@ -29,7 +29,8 @@ static bool driver_change(const struct model *model, size_t index, size_t device
 	const struct memory_event *event = &model->memory_events[index];
 	const struct host_call *call = &model->calls[event->call];
 
-	if (call->status || (call->flags & CALL_REDUNDANT) || !event->address ||
+	if (call->status || (call->flags & (CALL_REDUNDANT | CALL_CAPTURED)) || !event->address ||
+	    (event->op != MEMORY_ALLOC && event->op != MEMORY_FREE) ||
 	    event->kind == MEMORY_RESERVED || event->kind == MEMORY_IMPORTED)
 		return false;
 	if (is_pinned ? event->kind != MEMORY_PINNED || event->device != MODEL_NO_DEVICE

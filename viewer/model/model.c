@@ -55,7 +55,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	model->source = *source;
 	model->rank = model_rank(source);
 	model->sites = array_grow(NULL, &builder.site_capacity, sizeof(*model->sites));
-	model->sites[model->site_count++] = (struct model_site){0, NULL};
+	model->sites[model->site_count++] = (struct model_site){.id = 0};
 	model->apis = array_grow(NULL, &builder.api_capacity, sizeof(*model->apis));
 	model->apis[model->api_count++] = "unknown call";
 	rc = model_collect(&builder, err);
@@ -73,7 +73,8 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	builder_fini(&builder);
 	if (communicator_largest(model))
 		model->rank = communicator_largest(model)->rank;
-	memory_usage_build(model);
+	memory_live_build(model);
+	memory_owners_build(model);
 	step_detect(model);
 	ledger_build(model);
 	phases_build(model);
@@ -101,6 +102,7 @@ void model_free(struct model *model)
 	free(model->sites);
 	free(model->apis);
 	free(model->memory_events);
+	free(model->live_changes);
 	free(model->blocks);
 	collectives_free(model);
 	free(model->step_marks);

@@ -19,6 +19,7 @@
 #include "framework_memory.h"
 #include "kernel_class.h"
 #include "ledger.h"
+#include "memory_live.h"
 #include "model_source.h"
 #include "phase.h"
 #include "record.h"
@@ -98,6 +99,7 @@ struct gemm_shape {
 struct model_site {
 	uint64_t id;
 	const struct record_site *record; /* NULL: the file does not tell */
+	uint8_t memory_owner;		  /* of what is allocated here, memory_owner.c; 0 unknown */
 };
 
 struct model_thread {
@@ -111,6 +113,7 @@ struct model_thread {
 struct memory_event {
 	int64_t time_ns; /* allocations by end, frees by begin: an address is reused in between */
 	uint64_t address, size_bytes;
+	uint64_t backing; /* pool, or the handle of a mapping; see record_memory */
 	uint32_t call;
 	uint16_t device; /* MODEL_NO_DEVICE: host memory */
 	uint8_t op;	 /* enum memory_op */
@@ -133,6 +136,7 @@ struct memory_usage {
 	uint64_t live_bytes, peak_bytes; /* at the end; at the highest point */
 	int64_t peak_ns;
 	uint64_t allocations, frees, unknown_frees;
+	uint64_t kind_bytes[LIVE_KIND_COUNT], kind_peak_bytes[LIVE_KIND_COUNT];
 };
 
 /* One GPU as this process saw it, and its share of the ledger. */
@@ -204,6 +208,8 @@ struct model {
 	size_t api_count;
 	struct memory_event *memory_events; /* by time */
 	size_t memory_event_count;
+	struct live_change *live_changes; /* what the events did, in their order */
+	size_t live_change_count;
 	struct block_event *blocks; /* by time */
 	size_t block_count;
 	struct model_communicator *communicators; /* in file order */

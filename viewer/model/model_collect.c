@@ -265,9 +265,11 @@ static void collect_memory(struct model_builder *builder, const struct record_me
 						  sizeof(*model->memory_events));
 	call->detail = (uint32_t)model->memory_event_count;
 	model->memory_events[model->memory_event_count++] = (struct memory_event){
-		.time_ns = record->op == MEMORY_ALLOC ? call->end_ns : call->begin_ns,
+		.time_ns = record->op == MEMORY_ALLOC || record->op == MEMORY_MAP ? call->end_ns
+										  : call->begin_ns,
 		.address = record->address,
 		.size_bytes = record->size_bytes,
+		.backing = record->backing,
 		.call = (uint32_t)(call - model->calls),
 		.device = is_device ? call->device : MODEL_NO_DEVICE,
 		.op = record->op,

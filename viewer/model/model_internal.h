@@ -43,8 +43,10 @@ void framework_memory_count_retries(struct model *model);
 void phases_build(struct model *model);
 /* model_link.c: sorts, links calls to parents and operations to calls, fills in what follows. */
 void model_link(struct model_builder *builder);
-/* memory_usage.c: live memory and its peak per device. */
-void memory_usage_build(struct model *model);
+/* memory_live.c: live memory and its peak per device. */
+void memory_live_build(struct model *model);
+/* memory_owner.c: whose the allocations are. */
+void memory_owners_build(struct model *model);
 /* step_detect.c: steps from marks or from the launch sequence, and their counters. */
 void step_detect(struct model *model);
 

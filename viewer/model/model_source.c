@@ -19,6 +19,18 @@ static const char *source_info(void *context, const char *key)
 	return trace_info(context, key);
 }
 
+/* The latest mapping that holds the address: a later one replaced what was there before. */
+static const char *source_library(void *context, uint64_t address)
+{
+	for (size_t i = trace_library_count(context); i-- > 0;) {
+		const struct record_library *library = trace_library(context, i);
+
+		if (address >= library->address && address - library->address < library->size_bytes)
+			return library->path;
+	}
+	return NULL;
+}
+
 static int64_t source_host_ns(void *context, uint64_t ticks)
 {
 	return trace_ticks_to_ns(context, ticks);
@@ -63,6 +75,7 @@ struct model_source model_source_of_trace(struct trace *trace)
 		.name = source_name,
 		.site = source_site,
 		.info = source_info,
+		.library = source_library,
 		.host_ns = source_host_ns,
 		.gpu_ns = source_gpu_ns,
 		.device_count = source_device_count,

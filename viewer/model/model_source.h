@@ -15,6 +15,8 @@ struct model_source {
 	const char *(*name)(void *context, uint16_t space, uint64_t id); /* NULL unknown */
 	const struct record_site *(*site)(void *context, uint64_t id);	 /* NULL unknown */
 	const char *(*info)(void *context, const char *key);		 /* NULL unknown */
+	/* Path of the file mapped at an address of code; NULL unknown. The function may be NULL. */
+	const char *(*library)(void *context, uint64_t address);
 	int64_t (*host_ns)(void *context, uint64_t ticks);
 	int64_t (*gpu_ns)(void *context, uint64_t gpu_ns);
 	size_t (*device_count)(void *context);

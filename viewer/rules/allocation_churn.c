@@ -37,6 +37,7 @@ static struct churn find_churn(const struct rule_context *context)
 		if (model->steps.items[step].kind != STEP_STEADY ||
 		    model->steps.items[step].host_begin_ns > event->time_ns ||
 		    event->device != context->device ||
+		    (event->op != MEMORY_ALLOC && event->op != MEMORY_FREE) ||
 		    (call->flags & (CALL_ASYNC | CALL_REDUNDANT)))
 			continue;
 		churn.host_ns += host_ns;

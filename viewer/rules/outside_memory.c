@@ -8,6 +8,7 @@
 
 #include "map.h"
 #include "memory_advice.h"
+#include "memory_owner.h"
 #include "memory_series.h"
 #include "rule.h"
 #include "text.h"
@@ -16,7 +17,7 @@
 #define TOP 4
 
 struct asker {
-	const char *api; /* the outermost call around the allocation */
+	const char *api; /* whose library asked, or the outermost call around the allocation */
 	uint64_t bytes, allocations;
 };
 
@@ -57,7 +58,7 @@ static int compare_addresses(const void *left, const void *right)
 }
 
 /* Where the framework ever had a block, the memory is its own. */
-static bool holds_block(const uint64_t *blocks, size_t count, const struct memory_event *event)
+static bool holds_block(const uint64_t *blocks, size_t count, const struct live_change *event)
 {
 	size_t low = 0, high = count;
 
@@ -70,6 +71,15 @@ static bool holds_block(const uint64_t *blocks, size_t count, const struct memor
 			high = middle;
 	}
 	return low < count && blocks[low] - event->address < event->size_bytes;
+}
+
+/* The owner that the stack tells, or the outermost call. */
+static const char *asker_of(const struct model *model, const struct live_change *change)
+{
+	uint32_t call = model->memory_events[change->origin].call;
+	const struct memory_owner *owner = memory_owner_of(model, change);
+
+	return owner ? owner->name : model_api_name(model, model_call_root(model, call));
 }
 
 static void find_askers(const struct rule_context *context, int64_t until_ns, struct askers *askers)
@@ -87,31 +97,29 @@ static void find_askers(const struct rule_context *context, int64_t until_ns, st
 			blocks[block_count++] = block->address;
 	}
 	qsort(blocks, block_count, sizeof(*blocks), compare_addresses);
-	for (size_t i = 0; i < model->memory_event_count; i++) {
-		const struct memory_event *event = &model->memory_events[i];
-		const struct host_call *call = &model->calls[event->call];
+	for (size_t i = 0; i < model->live_change_count; i++) {
+		const struct live_change *change = &model->live_changes[i];
 
-		if (event->time_ns > until_ns)
+		if (change->time_ns > until_ns)
 			break;
-		if (call->status || (call->flags & CALL_REDUNDANT) || !event->address ||
-		    event->device != context->device || event->kind == MEMORY_RESERVED ||
-		    event->kind == MEMORY_IMPORTED)
+		/* Physical memory counts where it is mapped. */
+		if (change->device != context->device ||
+		    !(live_kind_is_addressed((enum live_kind)change->kind) ||
+		      change->kind == LIVE_ARRAY))
 			continue;
-		if (event->op == MEMORY_ALLOC)
-			*map_slot(&live, event->address, NULL) = i;
+		if (change->is_added)
+			*map_slot(&live, change->address, NULL) = i;
 		else
-			map_remove(&live, event->address, NULL);
+			map_remove(&live, change->address, NULL);
 	}
 	for (size_t i = 0; i < live.capacity; i++) {
-		const struct memory_event *event;
+		const struct live_change *change;
 
 		if (!live.entries[i].is_used)
 			continue;
-		event = &model->memory_events[live.entries[i].value];
-		if (!holds_block(blocks, block_count, event))
-			add_asker(askers,
-				  model_api_name(model, model_call_root(model, event->call)),
-				  event->size_bytes);
+		change = &model->live_changes[live.entries[i].value];
+		if (!holds_block(blocks, block_count, change))
+			add_asker(askers, asker_of(model, change), change->size_bytes);
 	}
 	if (askers->count)
 		qsort(askers->items, askers->count, sizeof(askers->items[0]), compare_askers);
@@ -202,7 +210,8 @@ const struct rule rule_outside_memory = {
 "and nothing else explains it.\n"
 "\n"
 "Evidence: the driver's live allocations in which no block of the framework ever lay, split by\n"
-"the outermost call around them (cublasCreate, ncclCommInitRank, or the allocation itself).\n"
+"the library that asked for them, where the stack tells (RMM, CuPy, NCCL, cuBLAS, ...), else by the\n"
+"outermost call around them (cublasCreate, ncclCommInitRank, or the allocation itself).\n"
 "The context, modules and local memory (300 to 600 MB per process) are in no call and not in\n"
 "these numbers. A finding without a failed request has no cost in time: info.\n"
 "Not judged: no framework's memory or no total of the device in the file.\n",
