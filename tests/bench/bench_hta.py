@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputrace import + report beside HTA on the same PyTorch recording: time and peak memory.
+"""gputrace import + report beside HTA on the same PyTorch recordings: time and peak memory.
 
-usage: beside_hta.py GPUTRACE RECORDING [ROUNDS]
+usage: bench_hta.py [--rounds N] GPUTRACE RECORDING...
 
 Runs with a Python that has HolisticTraceAnalysis (pip install HolisticTraceAnalysis). Both are
-started as fresh processes, alternating; the median of ROUNDS (default 3) counts. Not a test: it
-prints ratios, which are only worth something from one run on one machine.
+started as fresh processes, alternating; the median of N rounds (default 3) counts, with the spread.
+HTA makes its three tables (temporal breakdown, idle time, overlap), gputrace its whole report. Not a
+test: it prints ratios, which are only worth something from one run on one machine.
 """
+import argparse
 import os
 import shutil
 import statistics
@@ -38,11 +40,7 @@ def measure(command):
     return time.monotonic() - began, usage.ru_maxrss / 1024
 
 
-def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    gputrace, recording = sys.argv[1:3]
-    rounds = int(sys.argv[3]) if len(sys.argv) == 4 else 3
+def compare(gputrace, recording, rounds):
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "rank0.json.gz" if recording.endswith(".gz") else "rank0.json")
@@ -53,12 +51,25 @@ def main():
             report = measure([gputrace, "report", trace])
             ours.append((imported[0] + report[0], max(imported[1], report[1])))
             theirs.append(measure([sys.executable, "-c", HTA, copy]))
-    seconds = [statistics.median(row[0] for row in rows) for rows in (ours, theirs)]
-    mebibytes = [statistics.median(row[1] for row in rows) for rows in (ours, theirs)]
-    print(f"{'':24} {'seconds':>9} {'peak MiB':>9}")
-    print(f"{'gputrace import+report':24} {seconds[0]:9.2f} {mebibytes[0]:9.1f}")
-    print(f"{'HTA':24} {seconds[1]:9.2f} {mebibytes[1]:9.1f}")
-    print(f"{'ratio':24} {seconds[1] / seconds[0]:8.1f}x {mebibytes[1] / mebibytes[0]:8.1f}x")
+    print(os.path.basename(recording))
+    medians = []
+    for name, rows in (("gputrace import+report", ours), ("HTA", theirs)):
+        seconds, mebibytes = [row[0] for row in rows], [row[1] for row in rows]
+        medians.append((statistics.median(seconds), statistics.median(mebibytes)))
+        print(f"  {name:24} {medians[-1][0]:8.2f} s ({min(seconds):.2f} to {max(seconds):.2f}) "
+              f"{medians[-1][1]:8.1f} MiB")
+    print(f"  {'ratio':24} {medians[1][0] / medians[0][0]:7.1f}x {'':16} "
+          f"{medians[1][1] / medians[0][1]:7.1f}x", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("gputrace")
+    parser.add_argument("recordings", nargs="+")
+    arguments = parser.parse_args()
+    for recording in arguments.recordings:
+        compare(arguments.gputrace, recording, arguments.rounds)
 
 
 if __name__ == "__main__":
