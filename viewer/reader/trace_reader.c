@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "chunk_load.h"
+#include "decode_pool.h"
 #include "error.h"
 #include "record_schema.h"
 #include "trace_clock.h"
@@ -399,39 +400,54 @@ static int read_rows(struct trace *trace, size_t index, struct consumer *consume
 	return rc;
 }
 
-static int read_columns(struct trace *trace, size_t index, struct consumer *consumer)
+static bool wants_columns(const struct trace *trace, const struct chunk_header *header,
+			  uint64_t kind_mask)
 {
-	const struct trace_chunk *chunk = &trace->chunks.list[index];
-	struct trace_batch batch;
-	int rc;
+	return header->type == CHUNK_COLUMNS && header->kind < RECORD_KIND_LIMIT &&
+	       (kind_mask & KIND_BIT(header->kind)) &&
+	       record_schema_of(header->kind)->column_count > 0 &&
+	       !trace_window_is_outside(&trace->window, &trace->clock, header);
+}
 
-	if (chunk->header.kind >= RECORD_KIND_LIMIT ||
-	    !(consumer->kind_mask & KIND_BIT(chunk->header.kind)) ||
-	    record_schema_of(chunk->header.kind)->column_count == 0 ||
-	    trace_window_is_outside(&trace->window, &trace->clock, &chunk->header))
-		return 0;
-	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
+static void consume_columns(struct trace *trace, struct trace_batch *batch,
+			    struct chunk_loader *loader, struct consumer *consumer)
+{
+	trace_window_filter(&trace->window, &trace->clock, batch, loader);
+	if (batch->count > 0)
+		consumer->answer = consumer->fn(consumer->context, batch);
+}
+
+static int read_columns(struct trace *trace, size_t index, struct decode_pool *pool,
+			struct consumer *consumer)
+{
+	struct chunk_loader *loader = &trace->loader;
+	struct trace_batch batch;
+	int rc =
+		pool ? decode_pool_take(pool, &batch, &loader)
+		     : chunk_load_columns(loader, &trace->file, &trace->chunks.list[index], &batch);
+
 	if (rc == 0)
-		trace_window_filter(&trace->window, &trace->clock, &batch, &trace->loader);
-	if (rc == 0 && batch.count > 0)
-		consumer->answer = consumer->fn(consumer->context, &batch);
+		consume_columns(trace, &batch, loader, consumer);
+	if (pool)
+		decode_pool_give(pool);
 	return rc;
 }
 
-int trace_read(struct trace *trace, uint64_t kind_mask,
-	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
-	       struct error *err)
+static int read_chunks(struct trace *trace, struct decode_pool *pool, const size_t *jobs,
+		       size_t job_count, struct consumer *consumer, struct error *err)
 {
-	struct consumer consumer = {.kind_mask = kind_mask, .fn = fn, .context = context};
+	size_t job = 0;
 
-	for (size_t i = 0; i < trace->chunks.count && consumer.answer == 0; i++) {
+	for (size_t i = 0; i < trace->chunks.count && consumer->answer == 0; i++) {
 		struct chunk_header *header = &trace->chunks.list[i].header;
 		int rc = 0;
 
-		if (header->type == CHUNK_ROWS)
-			rc = read_rows(trace, i, &consumer);
-		else if (header->type == CHUNK_COLUMNS)
-			rc = read_columns(trace, i, &consumer);
+		if (header->type == CHUNK_ROWS) {
+			rc = read_rows(trace, i, consumer);
+		} else if (job < job_count && jobs[job] == i) {
+			job++;
+			rc = read_columns(trace, i, pool, consumer);
+		}
 		if (rc == -ENOMEM)
 			return error_set(err, rc, "Cannot read %s: out of memory", trace->path);
 		if (rc < 0) {
@@ -439,5 +455,28 @@ int trace_read(struct trace *trace, uint64_t kind_mask,
 			header->type = CHUNK_SKIPPED; /* counted once */
 		}
 	}
-	return consumer.answer;
+	return consumer->answer;
+}
+
+int trace_read(struct trace *trace, uint64_t kind_mask,
+	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
+	       struct error *err)
+{
+	struct consumer consumer = {.kind_mask = kind_mask, .fn = fn, .context = context};
+	size_t *jobs = malloc((trace->chunks.count + 1) * sizeof(*jobs));
+	struct decode_pool *pool;
+	size_t job_count = 0;
+	int rc;
+
+	if (!jobs)
+		return error_set(err, -ENOMEM, "Cannot read %s: out of memory", trace->path);
+	for (size_t i = 0; i < trace->chunks.count; i++) {
+		if (wants_columns(trace, &trace->chunks.list[i].header, kind_mask))
+			jobs[job_count++] = i;
+	}
+	pool = decode_pool_new(&trace->file, trace->chunks.list, jobs, job_count);
+	rc = read_chunks(trace, pool, jobs, job_count, &consumer, err);
+	decode_pool_free(pool);
+	free(jobs);
+	return rc;
 }
