@@ -17,14 +17,15 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-	"usage: gputrace report [--by site] [--json] [--html FILE] [--colour WHEN] [--debuginfod]\n"
-	"                       TRACE|DIRECTORY...\n"
+	"usage: gputrace report [--by site] [--tables hta] [--json] [--html FILE] [--colour WHEN]\n"
+	"                       [--debuginfod] TRACE|DIRECTORY...\n"
 	"\n"
 	"Says where the time of a step goes and what to change, for every process and GPU. A "
 	"directory\n"
 	"stands for all .gtrace files in it.\n"
 	"\n"
 	"  --by site        a table of the lines that called, by the time lost to them\n"
+	"  --tables hta     also the tables of HolisticTraceAnalysis, by its definitions\n"
 	"  --json           print JSON (schema gputrace.report/1 or gputrace.sites/1) instead of "
 	"text\n"
 	"  --html FILE      also write the report as one self-contained page\n"
@@ -37,7 +38,7 @@ static const char usage[] =
 #define SITES_SHOWN 40
 
 struct report_options {
-	bool is_by_site, is_json, has_colour;
+	bool is_by_site, is_json, has_colour, shows_hta;
 	const char *html_path;
 };
 
@@ -50,6 +51,7 @@ static int print_report(const struct loaded_traces *traces, const struct report_
 	for (size_t i = 0; i < traces->count; i++)
 		models[i] = traces->items[i].model;
 	report_data_build(models, traces->count, &report);
+	report.shows_hta = options->shows_hta;
 	if (options->is_json) {
 		struct json *json = json_new("gputrace.report/1", false);
 
@@ -104,9 +106,10 @@ static int run(int argc, char **argv)
 		{"by", required_argument, NULL, 'b'},	  {"debuginfod", no_argument, NULL, 'd'},
 		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
 		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+		{"tables", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
-	struct report_options options = {false, false, command_has_colour(), NULL};
+	struct report_options options = {.has_colour = command_has_colour()};
 	struct loaded_traces traces;
 	int option, status;
 
@@ -119,6 +122,12 @@ static int run(int argc, char **argv)
 				return command_usage_error(argv[0], "--by is site, not \"%s\".",
 							   optarg);
 			options.is_by_site = true;
+			break;
+		case 't':
+			if (strcmp(optarg, "hta") != 0)
+				return command_usage_error(argv[0], "--tables is hta, not \"%s\".",
+							   optarg);
+			options.shows_hta = true;
 			break;
 		case 'd':
 			symbols_allow_debuginfod(true);

@@ -9,6 +9,7 @@
 #include "copy_stats.h"
 #include "finding.h"
 #include "host_stats.h"
+#include "hta_tables.h"
 #include "model.h"
 #include "quality.h"
 #include "step_stats.h"
@@ -31,6 +32,7 @@ struct device_report {
 	double busy_percent;	      /* compute */
 	double launches_per_step, kernels_per_step, copies_per_step, syncs_per_step;
 	double h2d_bytes_per_step, d2h_bytes_per_step;
+	struct hta_tables hta; /* by that tool's definitions */
 	struct finding_list findings;
 	char **sites;		 /* one text per finding */
 	double combined_gain_ms; /* of all findings together, never more than their parts */
@@ -49,6 +51,7 @@ struct report_data {
 	struct run_report *runs;
 	size_t run_count;
 	bool is_simulated; /* any device */
+	bool shows_hta;	   /* text shows HTA's tables; JSON and HTML always do */
 	char *verdict;	   /* one or two sentences */
 };
 

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "printable.h"
+#include "report_hta.h"
 #include "report_memory.h"
 #include "report_training.h"
 
 struct page {
 	FILE *to;
 	bool has_colour;
+	bool shows_hta;
 };
 
 #define BAR_WIDTH 40
@@ -288,12 +290,14 @@ static void print_device(const struct page *page, const struct device_report *de
 	print_counts(page, device);
 	report_training_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	report_memory_text(page->to, device, symbols, BOLD(page), PLAIN(page));
+	if (page->shows_hta)
+		report_hta_text(page->to, device, BOLD(page), PLAIN(page));
 	print_findings(page, device);
 }
 
 void report_text_print(const struct report_data *report, FILE *to, bool has_colour)
 {
-	struct page page = {to, has_colour};
+	struct page page = {to, has_colour, report->shows_hta};
 
 	if (report->is_simulated)
 		fprintf(to, "%s[simulated]%s ", YELLOW(&page), PLAIN(&page));

@@ -11,6 +11,7 @@
 #include "html_assets.h"
 #include "html_timeline.h"
 #include "printable.h"
+#include "report_hta.h"
 
 static void add_ledger(struct text *page, const struct device_report *device)
 {
@@ -169,6 +170,7 @@ static void add_device(struct text *page, const struct device_report *device, si
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);
 	add_judgements(page, device);
+	report_hta_html(page, device);
 	add_timeline(page, device, run);
 }
 

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTA's tables per stream: the idle split, queue lengths; and the bandwidth of copies.
+ */
+#include "hta_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "array_len.h"
+#include "xmalloc.h"
+
+#define KERNEL_WAIT_NS 30000
+
+/* Operations by stream, then in the order in which they began. */
+static int compare_by_stream(const void *left, const void *right)
+{
+	const struct gpu_op *a = *(const struct gpu_op *const *)left;
+	const struct gpu_op *b = *(const struct gpu_op *const *)right;
+
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	return (a > b) - (a < b); /* the model has them by begin */
+}
+
+static const struct gpu_op **ops_by_stream(const struct hta_scope *scope, size_t *count)
+{
+	const struct model_device *device = &scope->model->devices[scope->device];
+	const struct gpu_op **ops = xmalloc((device->op_count + 1) * sizeof(*ops));
+
+	*count = 0;
+	for (size_t i = device->first_op; i < device->first_op + device->op_count; i++) {
+		if (hta_scope_has(scope, &scope->model->ops[i]))
+			ops[(*count)++] = &scope->model->ops[i];
+	}
+	if (*count)
+		qsort(ops, *count, sizeof(*ops), compare_by_stream);
+	return ops;
+}
+
+static void split_idle(const struct model *model, const struct gpu_op *const *ops, size_t count,
+		       struct hta_stream *stream)
+{
+	for (size_t i = 1; i < count; i++) {
+		int64_t gap_ns = ops[i]->begin_ns - ops[i - 1]->end_ns;
+
+		if (ops[i]->call != MODEL_NONE &&
+		    model->calls[ops[i]->call].begin_ns > ops[i - 1]->end_ns)
+			stream->host_wait_ns += gap_ns;
+		else if (gap_ns < KERNEL_WAIT_NS)
+			stream->kernel_wait_ns += gap_ns;
+		else
+			stream->other_ns += gap_ns;
+	}
+}
+
+/* The calls that HTA knows to enqueue something. */
+static bool enqueues(const char *api)
+{
+	static const char *const names[] = {
+		"cudaLaunchKernel",	    "cudaLaunchKernelExC", "cuLaunchKernel",
+		"cudaMemcpyAsync",	    "cudaMemsetAsync",	   "hipLaunchKernel",
+		"hipExtModuleLaunchKernel", "hipMemcpyAsync",	   "hipMemsetAsync",
+		"hipMemcpyWithStream",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!strcmp(names[i], api))
+			return true;
+	}
+	return false;
+}
+
+struct change {
+	int64_t time_ns;
+	int by; /* 1 enqueued, -1 began */
+};
+
+/* At one instant a launch comes before the begin. */
+static int compare_changes(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return b->by - a->by;
+}
+
+static struct value_stats queue_length(const struct model *model, const struct gpu_op *const *ops,
+				       size_t count)
+{
+	struct change *changes = xmalloc((2 * count + 1) * sizeof(*changes));
+	struct value_list lengths = {0};
+	struct value_stats stats;
+	size_t used = 0;
+	double length = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct host_call *call;
+
+		if (ops[i]->call == MODEL_NONE)
+			continue;
+		call = &model->calls[ops[i]->call];
+		if (!enqueues(model->apis[call->api]))
+			continue;
+		changes[used++] = (struct change){call->begin_ns, 1};
+		changes[used++] = (struct change){ops[i]->begin_ns, -1};
+	}
+	if (used)
+		qsort(changes, used, sizeof(*changes), compare_changes);
+	for (size_t i = 0; i < used; i++) {
+		length += changes[i].by;
+		value_list_add(&lengths, length);
+	}
+	stats = value_stats_of(&lengths);
+	value_list_free(&lengths);
+	free(changes);
+	return stats;
+}
+
+void hta_streams_build(const struct hta_scope *scope, struct hta_tables *tables)
+{
+	size_t count, capacity = 0;
+	const struct gpu_op **ops = ops_by_stream(scope, &count);
+
+	for (size_t first = 0, limit; first < count; first = limit) {
+		struct hta_stream stream = {.stream = ops[first]->stream};
+
+		for (limit = first; limit < count && ops[limit]->stream == stream.stream;)
+			limit++;
+		split_idle(scope->model, ops + first, limit - first, &stream);
+		stream.queue_length = queue_length(scope->model, ops + first, limit - first);
+		if (tables->stream_count == capacity)
+			tables->streams =
+				array_grow(tables->streams, &capacity, sizeof(*tables->streams));
+		tables->streams[tables->stream_count++] = stream;
+	}
+	free(ops);
+}
+
+static enum hta_copy copy_of(const struct transfer *transfer)
+{
+	switch (transfer->direction) {
+	case COPY_H2D:
+		return HTA_COPY_H2D;
+	case COPY_D2H:
+		return HTA_COPY_D2H;
+	case COPY_D2D:
+		return HTA_COPY_D2D;
+	case COPY_PEER:
+		return HTA_COPY_PEER;
+	case TRANSFER_SET:
+		return HTA_COPY_SET;
+	default:
+		return HTA_COPY_COUNT;
+	}
+}
+
+struct rate_change {
+	int64_t time_ns;
+	double gbs;
+};
+
+static int compare_rates(const void *left, const void *right)
+{
+	const struct rate_change *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->gbs < b->gbs) - (a->gbs > b->gbs);
+}
+
+static struct value_stats bandwidth_of(struct rate_change *changes, size_t count)
+{
+	struct value_list rates = {0};
+	struct value_stats stats;
+	double now = 0;
+
+	if (count)
+		qsort(changes, count, sizeof(*changes), compare_rates);
+	for (size_t i = 0; i < count; i++) {
+		now += changes[i].gbs;
+		/* What is left of a sum of rates that all have ended is rounding. */
+		if (now < 1e-6)
+			now = 0;
+		else
+			value_list_add(&rates, now);
+	}
+	stats = value_stats_of(&rates);
+	value_list_free(&rates);
+	return stats;
+}
+
+void hta_bandwidth_build(const struct hta_scope *scope, struct hta_tables *tables)
+{
+	const struct model *model = scope->model;
+	const struct model_device *device = &model->devices[scope->device];
+	struct rate_change *changes = xmalloc((2 * device->op_count + 1) * sizeof(*changes));
+
+	for (int copy = 0; copy < HTA_COPY_COUNT; copy++) {
+		size_t count = 0;
+
+		for (size_t i = device->first_op; i < device->first_op + device->op_count; i++) {
+			const struct gpu_op *op = &model->ops[i];
+			int64_t length_ns = op->end_ns - op->begin_ns;
+			double gbs;
+
+			if (op->type == GPU_OP_KERNEL || !hta_scope_has(scope, op) ||
+			    (int)copy_of(&model->transfers[op->detail]) != copy)
+				continue;
+			if (length_ns <= 0)
+				length_ns = 1000;
+			gbs = (double)model->transfers[op->detail].size_bytes / (double)length_ns;
+			changes[count++] = (struct rate_change){op->begin_ns, gbs};
+			changes[count++] = (struct rate_change){op->begin_ns + length_ns, -gbs};
+		}
+		tables->bandwidth_gbs[copy] = bandwidth_of(changes, count);
+	}
+	free(changes);
+}
