@@ -113,8 +113,10 @@ enum frame_type {
 	FRAME_PYTHON = 2,    /* value: NAME_PYTHON number, line set */
 	FRAME_TRUNCATED = 3, /* the walk was cut here */
 	FRAME_OPERATOR = 4,  /* value: NAME_CLASS number, an operator such as "aten::item" */
-	FRAME_WAITING = 5 /* the Python frames after this one are those of the thread that waits for
-			   * this one: autograd runs backward() on threads without Python frames */
+	FRAME_WAITING = 5,   /* the Python frames after this one are those of the thread that waits
+			      * for this one: autograd runs backward() on threads without such */
+	FRAME_FORWARD = 6    /* the frames after this one are those of the forward operator that
+			      * this one, of the backward pass, belongs to */
 };
 
 struct site_frame {

@@ -153,6 +153,8 @@ static void dump_site(struct dump *dump, uint64_t id)
 		if (name) {
 			text_add_printable(&dump->text, name);
 			text_addf(&dump->text, ":%u", frame->line);
+		} else if (frame->type == FRAME_FORWARD) {
+			text_add(&dump->text, "[forward]");
 		} else {
 			text_addf(&dump->text, "0x%" PRIx64, frame->value);
 		}

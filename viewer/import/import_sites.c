@@ -5,11 +5,11 @@
  * and nearly in order, so the array is mostly extended at its end; where it is not, it is sorted
  * again at the next question, a bounded number of times so that hostile input cannot make it
  * quadratic. Chains of frames are interned in a tree: a node is its parent plus one frame, and a
- * node's site is written when it is first asked for.
+ * node's site is written when it is first asked for. The tree's root for an operator of the
+ * backward pass is the chain of its forward operator.
  */
 #include "import_sites.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "map.h"
 #include "xmalloc.h"
 
-#define MAX_OPERATORS 1500000u /* 60 MB */
+#define MAX_OPERATORS 1500000u /* 60 MB, and 36 for those of autograd */
 #define SMALL	      1024u    /* operators of a thread that are sorted at every question */
 #define MAX_WALK      4096u
 #define NONE	      UINT32_MAX
@@ -29,6 +29,15 @@ struct operator_span {
 	uint32_t frame;	 /* index of the frame */
 	uint32_t node;	 /* of the tree, 0 not looked up yet */
 	uint32_t call_id;
+	uint32_t forward; /* index of forwards + 1 of an operator of the backward pass, 0 none */
+};
+
+/* The forward operator of a number: of several the one that began last, since the number is given
+ * out at its end. Numbers are counted per thread; one that two threads used tells nothing. */
+struct forward {
+	int64_t begin_ns;
+	uint32_t thread;
+	bool is_known, is_ambiguous;
 };
 
 struct thread_spans {
@@ -55,7 +64,11 @@ struct import_sites {
 	struct map node_map; /* parent and frame -> index + 1 */
 	struct tree_node *nodes;
 	size_t node_count, node_capacity;
+	struct map forward_map; /* autograd's number -> index + 1 */
+	struct forward *forwards;
+	size_t forward_count, forward_capacity;
 	uint64_t total, dropped;
+	bool was_dropped; /* the operator added last */
 };
 
 struct import_sites *import_sites_new(struct import_sink *sink)
@@ -64,6 +77,7 @@ struct import_sites *import_sites_new(struct import_sink *sink)
 	sites->sink = sink;
 	map_init(&sites->frame_map);
 	map_init(&sites->node_map);
+	map_init(&sites->forward_map);
 	return sites;
 }
 
@@ -80,6 +94,8 @@ void import_sites_free(struct import_sites *sites)
 	free(sites->nodes);
 	map_fini(&sites->frame_map);
 	map_fini(&sites->node_map);
+	map_fini(&sites->forward_map);
+	free(sites->forwards);
 	free(sites);
 }
 
@@ -117,7 +133,8 @@ static uint32_t intern_frame(struct import_sites *sites, const struct site_frame
 void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin_ns, int64_t end_ns,
 		      const struct site_frame *frame, uint32_t call_id)
 {
-	if (sites->total >= MAX_OPERATORS) {
+	sites->was_dropped = sites->total >= MAX_OPERATORS;
+	if (sites->was_dropped) {
 		sites->dropped++;
 		return;
 	}
@@ -132,6 +149,36 @@ void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin
 		.call_id = call_id,
 	};
 	sites->total++;
+}
+
+void import_sites_tie(struct import_sites *sites, uint32_t thread, int64_t sequence,
+		      bool is_backward)
+{
+	struct operator_span *span;
+	struct forward *forward;
+	bool is_new;
+	uint64_t *slot;
+	if (sites->was_dropped)
+		return;
+	span = &sites->threads[thread].items[sites->threads[thread].count - 1];
+	slot = map_slot(&sites->forward_map, (uint64_t)sequence, &is_new);
+	if (is_new) {
+		if (sites->forward_count == sites->forward_capacity)
+			sites->forwards = array_grow(sites->forwards, &sites->forward_capacity,
+						     sizeof(*sites->forwards));
+		memset(&sites->forwards[sites->forward_count++], 0, sizeof(*sites->forwards));
+		*slot = sites->forward_count;
+	}
+	if (is_backward) {
+		span->forward = (uint32_t)*slot;
+		return;
+	}
+	forward = &sites->forwards[*slot - 1];
+	forward->is_ambiguous |= forward->is_known && forward->thread != thread;
+	if (!forward->is_known || forward->begin_ns <= span->begin_ns)
+		forward->begin_ns = span->begin_ns;
+	forward->thread = thread;
+	forward->is_known = true;
 }
 
 /* The longer of two that begin together encloses the other. */
@@ -207,6 +254,41 @@ static uint32_t intern_node(struct import_sites *sites, uint32_t parent, uint32_
 	return (uint32_t)*slot;
 }
 
+/* The innermost span that holds the time, NONE if none does. */
+static uint32_t innermost_at(const struct thread_spans *t, int64_t time_ns)
+{
+	uint32_t at = last_begun(t, time_ns);
+	/* Old recordings have whole microseconds: a call may begin with an operator of no length.
+	 */
+	while (at != NONE && t->items[at].end_ns <= time_ns && t->items[at].begin_ns != time_ns)
+		at = t->items[at].parent;
+	return at;
+}
+
+static uint32_t node_of(struct import_sites *sites, struct thread_spans *t, uint32_t index);
+
+/* What stands above a span that nothing encloses: the root, or the forward operator's chain. */
+static uint32_t root_of(struct import_sites *sites, const struct operator_span *span)
+{
+	static const struct site_frame mark = {.type = FRAME_FORWARD};
+	const struct forward *forward = span->forward ? &sites->forwards[span->forward - 1] : NULL;
+	struct thread_spans *t;
+	uint32_t at, outermost;
+	size_t steps = 0;
+	if (!forward || !forward->is_known || forward->is_ambiguous ||
+	    forward->begin_ns >= span->begin_ns)
+		return 0;
+	t = &sites->threads[forward->thread];
+	order(t);
+	at = outermost = innermost_at(t, forward->begin_ns);
+	while (outermost != NONE && t->items[outermost].parent != NONE && steps++ < MAX_WALK)
+		outermost = t->items[outermost].parent;
+	/* A gradient of a gradient: one step back is told, not the whole way. */
+	if (outermost == NONE || t->items[outermost].forward)
+		return 0;
+	return intern_node(sites, node_of(sites, t, at), intern_frame(sites, &mark));
+}
+
 /* The tree node of a span: interned from the outermost unknown ancestor inwards. */
 static uint32_t node_of(struct import_sites *sites, struct thread_spans *t, uint32_t index)
 {
@@ -222,6 +304,8 @@ static uint32_t node_of(struct import_sites *sites, struct thread_spans *t, uint
 			break;
 		chain[depth++] = at;
 	}
+	if (depth && !node)
+		node = root_of(sites, &t->items[chain[depth - 1]]);
 	while (depth) {
 		struct operator_span *span = &t->items[chain[--depth]];
 		node = span->node = intern_node(sites, node, span->frame);
@@ -251,11 +335,7 @@ struct import_caller import_sites_find(struct import_sites *sites, uint32_t thre
 		return caller;
 	struct thread_spans *t = &sites->threads[thread];
 	order(t);
-	uint32_t at = last_begun(t, time_ns);
-	/* Old recordings have whole microseconds: a call may begin with an operator of no length.
-	 */
-	while (at != NONE && t->items[at].end_ns <= time_ns && t->items[at].begin_ns != time_ns)
-		at = t->items[at].parent;
+	uint32_t at = innermost_at(t, time_ns);
 	if (at == NONE)
 		return caller;
 	caller.site = site_of(sites, node_of(sites, t, at));

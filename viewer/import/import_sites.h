@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_IMPORT_SITES_H
 #define GPUTRACE_IMPORT_SITES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "record.h"
@@ -20,6 +21,11 @@ void import_sites_free(struct import_sites *sites);
 /* An operator that was open on `thread`. call_id: of its GEMM record; 0 none. */
 void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin_ns, int64_t end_ns,
 		      const struct site_frame *frame, uint32_t call_id);
+
+/* Says which forward operator the operator of the backward pass belongs to: both have autograd's
+ * number. For the operator of the thread that was added last. */
+void import_sites_tie(struct import_sites *sites, uint32_t thread, int64_t sequence,
+		      bool is_backward);
 
 struct import_caller {
 	uint64_t site;	  /* record_site.id, written to the sink; 0 none */

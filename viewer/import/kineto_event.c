@@ -48,6 +48,8 @@ static const struct member args_members[] = {
 	MEMBER("correlation", correlation, TYPE_NUMBER, HAS_CORRELATION),
 	MEMBER("External id", external_id, TYPE_NUMBER, 0),
 	MEMBER("external id", external_id, TYPE_NUMBER, 0),
+	MEMBER("Sequence number", sequence, TYPE_NUMBER, HAS_SEQUENCE),
+	MEMBER("Fwd thread id", forward_thread, TYPE_NUMBER, 0),
 	MEMBER("stream", stream, TYPE_NUMBER, HAS_STREAM),
 	MEMBER("device", device, TYPE_NUMBER, HAS_DEVICE),
 	MEMBER("context", context, TYPE_NUMBER, 0),

@@ -34,7 +34,8 @@ enum kineto_has {
 	HAS_BAD_NUMBER = 32, /* a member that must be a number is not: NaN, Infinity, text */
 	HAS_PROCESS = 64,
 	HAS_THREAD = 128,
-	HAS_BYTES = 256
+	HAS_BYTES = 256,
+	HAS_SEQUENCE = 512
 };
 
 struct kineto_event {
@@ -48,6 +49,8 @@ struct kineto_event {
 	/* args */
 	int64_t correlation, external_id, stream, device, context, bytes;
 	int64_t registers, shared_bytes, graph, graph_node;
+	int64_t sequence,
+		forward_thread; /* autograd's number; 0: no operator of the backward pass */
 	int64_t address, device_type, device_id, total_allocated, total_reserved, to_device;
 	int64_t grid[3], block[3];
 	struct json_slice dims, types, strides;

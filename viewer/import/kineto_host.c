@@ -197,6 +197,8 @@ static void add_operator(struct kineto *k)
 		.type = FRAME_OPERATOR,
 		.value = import_sink_name(k->sink, NAME_CLASS, name.at, name.length)};
 	import_sites_add(k->sites, thread, begin, end, &frame, call_id);
+	if ((e->has & HAS_SEQUENCE) && e->sequence >= 0)
+		import_sites_tie(k->sites, thread, e->sequence, e->forward_thread != 0);
 }
 
 /* "train.py(12): forward" is a Python frame; "<built-in method ...>" and modules are not. */

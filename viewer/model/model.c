@@ -20,6 +20,8 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->transfers);
 	map_fini(&builder->gemms);
 	map_fini(&builder->threads);
+	map_fini(&builder->sequence_names);
+	free(builder->autograd_ranges);
 	map_fini(&builder->devices);
 	map_fini(&builder->mark_names);
 	map_fini(&builder->series);
@@ -70,6 +72,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 		array_trim(model->ops, &builder.op_capacity, model->op_count, sizeof(*model->ops));
 	sample_series_sort(model);
 	model_link(&builder);
+	forward_link(&builder);
 	builder_fini(&builder);
 	if (communicator_largest(model))
 		model->rank = communicator_largest(model)->rank;
@@ -100,6 +103,9 @@ void model_free(struct model *model)
 	free(model->transfers);
 	free(model->gemms);
 	free(model->sites);
+	for (size_t i = 0; i < model->forward_site_count; i++)
+		free(model->forward_sites[i]);
+	free(model->forward_sites);
 	free(model->apis);
 	free(model->memory_events);
 	free(model->live_changes);

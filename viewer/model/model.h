@@ -218,6 +218,8 @@ struct model {
 	size_t collective_count;
 	struct step_mark *step_marks; /* by begin */
 	size_t step_mark_count;
+	struct record_site **forward_sites; /* that forward_link.c made of two; owned */
+	size_t forward_site_count;
 	struct phase_mark *phase_marks; /* by begin */
 	size_t phase_mark_count;
 	struct sample_series *series; /* what the collector sampled */

@@ -26,6 +26,9 @@ struct model_builder {
 	struct map devices;    /* ordinal -> index */
 	struct map series;     /* metric and subject -> index */
 	struct map mark_names; /* NAME_MARK number -> what the text means, model_marks.c */
+	struct map sequence_names; /* NAME_MARK number -> autograd's number, forward_link.c */
+	struct autograd_range *autograd_ranges;
+	size_t autograd_range_count, autograd_range_capacity;
 };
 
 /* model_collect.c: all records of the source into the model's arrays, in file order. */
@@ -35,6 +38,11 @@ uint32_t collect_site(struct model_builder *builder, uint64_t id);
 uint16_t collect_device(struct model_builder *builder, uint32_t ordinal);
 /* model_marks.c: ranges that name steps or phases. */
 void collect_marks(struct model_builder *builder, const struct trace_batch *batch);
+/* forward_link.c: ranges that carry autograd's numbers; gives calls of the backward pass the frames
+ * of their forward operators. */
+void forward_collect(struct model_builder *builder, uint32_t thread,
+		     const struct record_mark *mark);
+void forward_link(struct model_builder *builder);
 /* framework_memory.c: what a framework's allocator reported. */
 void collect_blocks(struct model_builder *builder, const struct trace_batch *batch);
 void framework_memory_sort(struct model *model);

@@ -112,6 +112,8 @@ enum model_phase phase_of_site(const struct record_site *site,
 	for (uint32_t i = 0; i < site->frame_count; i++) {
 		enum model_phase phase = PHASE_NONE;
 
+		if (site->frames[i].type == FRAME_FORWARD)
+			return PHASE_BACKWARD; /* and what follows is of another time */
 		if (site->frames[i].type == FRAME_WAITING) {
 			phase = PHASE_BACKWARD;
 		} else if (site->frames[i].type == FRAME_PYTHON) {

@@ -60,7 +60,8 @@ static bool is_torch_source(const char *path)
 	static const char *const parts[] = {
 		"nn/",		"autograd/",	 "optim/",     "cuda/",	 "utils/",
 		"distributed/", "_dynamo/",	 "_inductor/", "amp/",	 "fx/",
-		"jit/",		"functional.py", "_tensor.py", "_ops.py"};
+		"jit/",		"functional.py", "_tensor.py", "_ops.py",
+		"profiler/",	"_functorch/",	 "_library/",  "_refs/", "_jit_internal.py"};
 	const char *rest = after_folder(path, "torch");
 
 	for (size_t i = 0; rest && i < COUNT(parts); i++) {
@@ -177,4 +178,13 @@ bool site_choice_is_waiting(const struct record_site *site)
 			return true;
 	}
 	return false;
+}
+
+uint32_t site_choice_forward(const struct record_site *site)
+{
+	uint32_t i = 0;
+
+	while (i < site->frame_count && site->frames[i].type != FRAME_FORWARD)
+		i++;
+	return i < site->frame_count ? i + 1 : i;
 }

@@ -47,5 +47,8 @@ bool site_choice_native(const struct record_site *site,
 
 /* Whether the Python frames are those of a thread that waited for this one, as backward() does. */
 bool site_choice_is_waiting(const struct record_site *site);
+/* Index of the first frame of the forward operator that this call of the backward pass belongs to;
+ * frame_count: none is known. */
+uint32_t site_choice_forward(const struct record_site *site);
 
 #endif

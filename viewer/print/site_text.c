@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the frame that tells most: the innermost Python frame outside of the framework; else the
- * innermost native frame outside of CUDA's libraries and the framework's.
+ * innermost native frame outside of CUDA's libraries and the framework's. For the backward pass the
+ * line of the forward operator is told as well, as what it is.
  */
 #include "site_text.h"
 
@@ -12,6 +13,7 @@
 #include "kernel_name.h"
 #include "printable.h"
 #include "site_choice.h"
+#include "xmalloc.h"
 
 static const char *base_name(const char *path)
 {
@@ -43,6 +45,18 @@ static const char *python_name(void *context, uint64_t number)
 	const struct model *model = context;
 
 	return model->source.name(model->source.context, NAME_PYTHON, number);
+}
+
+/* A site as its backward part or its forward part alone. */
+static struct record_site *copy_frames(const struct record_site *site, uint32_t first, uint32_t end)
+{
+	struct record_site *part =
+		xcalloc(1, sizeof(*part) + (end - first) * sizeof(part->frames[0]));
+
+	part->id = site->id;
+	part->frame_count = end - first;
+	memcpy(part->frames, &site->frames[first], (end - first) * sizeof(part->frames[0]));
+	return part;
 }
 
 static bool add_python_frame(struct text *text, const struct model *model,
@@ -143,12 +157,37 @@ bool site_text_add_native(struct text *text, struct symbols *symbols,
 	return site && add_native_frame(text, symbols, site, owner_beside_python);
 }
 
+static bool add_frames(struct text *text, const struct model *model, struct symbols *symbols,
+		       const struct record_site *site)
+{
+	return add_python_frame(text, model, site) || add_operator_frame(text, model, site) ||
+	       add_native_frame(text, symbols, site, owner_of);
+}
+
+/* A call of the backward pass, and what it is the gradient of. */
+static void add_both_passes(struct text *text, const struct model *model, struct symbols *symbols,
+			    const struct record_site *site, uint32_t forward)
+{
+	struct record_site *part = copy_frames(site, 0, forward - 1);
+
+	if (add_frames(text, model, symbols, part))
+		text_add(text, ", ");
+	free(part);
+	part = copy_frames(site, forward, site->frame_count);
+	text_add(text, "forward: ");
+	if (!add_frames(text, model, symbols, part))
+		text_add(text, "unknown place");
+	free(part);
+}
+
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
 			  const struct record_site *site)
 {
-	if (!site ||
-	    (!add_python_frame(text, model, site) && !add_operator_frame(text, model, site) &&
-	     !add_native_frame(text, symbols, site, owner_of)))
+	uint32_t forward = site ? site_choice_forward(site) : 0;
+
+	if (site && forward < site->frame_count)
+		add_both_passes(text, model, symbols, site, forward);
+	else if (!site || !add_frames(text, model, symbols, site))
 		text_add(text, "unknown place");
 }
 

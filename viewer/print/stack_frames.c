@@ -131,6 +131,8 @@ static void push_described(struct stack_frames *frames, const struct site_frame 
 	} else if (frame->type == FRAME_OPERATOR) {
 		name = name_of(frames, NAME_CLASS, frame->value);
 		number = add_frame(frames, xstrdup(name ? name : "unknown operator"), NULL, 0);
+	} else if (frame->type == FRAME_FORWARD) {
+		number = add_frame(frames, xstrdup("[backward pass of this]"), NULL, 0);
 	} else if (frame->type == FRAME_WAITING) {
 		number = add_frame(frames, xstrdup("[a thread that this line waits for]"), NULL, 0);
 	} else {
