@@ -27,7 +27,7 @@ def read_log(path):
                 event["begin_ns"], event["end_ns"] = int(fields[3]), int(fields[4])
                 rest = fields[5:]
             else:
-                event["bytes"], rest = int(fields[1]), []
+                event["bytes"], rest = int(fields[1]), fields[2:]
             for field in rest:
                 key, _, value = field.partition("=")
                 event[key] = parse_value(value)

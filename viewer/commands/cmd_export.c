@@ -84,7 +84,7 @@ static int export_traces(const struct loaded_traces *traces, const struct option
 
 	for (size_t i = 0; i < traces->count; i++)
 		models[i] = traces->items[i].model;
-	if (strcmp(options->export->name, "chrome") != 0 && !has_anything(&job)) {
+	if (options->export->has_weights && !has_anything(&job)) {
 		fprintf(stderr, "gputrace export: There is no %s in what was recorded.\n",
 			export_weight_label(job.weight));
 		status = EXIT_NOT_JUDGED;
@@ -151,8 +151,8 @@ static int run(int argc, char **argv)
 	if (!options.export)
 		return command_usage_error(
 			argv[0], "Say with --to which format: collapsed, speedscope or chrome.");
-	if (options.has_weight && !strcmp(options.export->name, "chrome"))
-		return command_usage_error(argv[0], "A timeline has no --weight.");
+	if (options.has_weight && !options.export->has_weights)
+		return command_usage_error(argv[0], "Only exports with stacks have a --weight.");
 	if (optind == argc)
 		return command_usage_error(argv[0], "Name at least one trace.");
 	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true, &traces);

@@ -153,5 +153,6 @@ static void write_collapsed(const struct export_job *job, FILE *to)
 const struct export export_collapsed = {
 	.name = "collapsed",
 	.summary = "collapsed stacks for flamegraph.pl and inferno",
+	.has_weights = true,
 	.write = write_collapsed,
 };

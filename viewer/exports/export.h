@@ -34,6 +34,7 @@ struct export
 {
 	const char *name;    /* filled in from the row */
 	const char *summary; /* one line */
+	bool has_weights;    /* stacks, which weigh what --weight says */
 	void (*write)(const struct export_job *job, FILE *to);
 };
 

@@ -168,5 +168,6 @@ static void write_speedscope(const struct export_job *job, FILE *to)
 const struct export export_speedscope = {
 	.name = "speedscope",
 	.summary = "a file for https://www.speedscope.app",
+	.has_weights = true,
 	.write = write_speedscope,
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "report_hta.h"
+#include "report_live.h"
 #include "report_memory.h"
 #include "report_training.h"
 #include "text.h"
@@ -149,6 +150,7 @@ static void add_device(struct json *json, const struct device_report *device,
 	json_unsigned(json, "peak_memory_bytes", of->memory.peak_bytes);
 	json_unsigned(json, "gpu_operations", of->op_count);
 	report_training_json(json, device, symbols);
+	report_live_json(json, device);
 	report_memory_json(json, device, symbols);
 	report_hta_json(json, device);
 	json_number(json, "combined_gain_low_ms", device->lower_gain_ms);

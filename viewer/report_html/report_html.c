@@ -12,6 +12,7 @@
 #include "html_timeline.h"
 #include "printable.h"
 #include "report_hta.h"
+#include "report_live.h"
 
 static void add_ledger(struct text *page, const struct device_report *device)
 {
@@ -167,6 +168,7 @@ static void add_device(struct text *page, const struct device_report *device, si
 		  report_count(device->copies_per_step).text, device->h2d_bytes_per_step / 1048576,
 		  device->d2h_bytes_per_step / 1048576, report_count(device->syncs_per_step).text,
 		  report_peak(device).text);
+	report_live_html(page, device);
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);
 	add_judgements(page, device);

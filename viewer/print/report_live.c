@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sums come from the model's changes. What a pool keeps for later no call tells: it is named as
+ * not known, never guessed.
+ */
+#include "report_live.h"
+
+#include "memory_advice.h"
+#include "memory_owner.h"
+#include "printable.h"
+
+struct live_figures {
+	const struct memory_usage *usage;
+	uint64_t at_peak[LIVE_KIND_COUNT]; /* when the device's own memory was at its peak */
+	struct owner_sum owners[OWNER_SUMS];
+	size_t owner_count;
+	bool has_any, has_owner;
+};
+
+static struct live_figures figures_of(const struct device_report *device)
+{
+	const struct model *model = device->model;
+	struct live_figures figures = {.usage = &model->devices[device->device].memory};
+
+	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++)
+		figures.has_any |= figures.usage->kind_peak_bytes[kind] > 0;
+	if (!figures.has_any)
+		return figures;
+	memory_live_sums(model, device->device, figures.usage->peak_ns, figures.at_peak);
+	figures.owner_count =
+		memory_owner_sums(model, device->device, figures.usage->peak_ns, figures.owners);
+	for (size_t i = 0; i < figures.owner_count; i++)
+		figures.has_owner |= figures.owners[i].owner != NULL;
+	return figures;
+}
+
+static const char *owner_name(const struct owner_sum *sum)
+{
+	return sum->owner ? sum->owner->name : "the program itself, or not known";
+}
+
+static const char *owner_kind(const struct owner_sum *sum)
+{
+	return !sum->owner ? "unknown" : sum->owner->is_pool ? "pool" : "buffers";
+}
+
+void report_live_json(struct json *json, const struct device_report *device)
+{
+	struct live_figures figures = figures_of(device);
+
+	if (!figures.has_any) {
+		json_null(json, "live_memory");
+		return;
+	}
+	json_object(json, "live_memory");
+	json_array(json, "kinds");
+	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++) {
+		if (!figures.usage->kind_peak_bytes[kind])
+			continue;
+		json_object(json, NULL);
+		json_text(json, "kind", live_kind_key((enum live_kind)kind));
+		json_unsigned(json, "at_device_peak_bytes", figures.at_peak[kind]);
+		json_unsigned(json, "own_peak_bytes", figures.usage->kind_peak_bytes[kind]);
+		json_unsigned(json, "end_bytes", figures.usage->kind_bytes[kind]);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	if (figures.usage->kind_peak_bytes[LIVE_POOL])
+		json_null(json, "pool_reserved_bytes");
+	json_unsigned(json, "unknown_frees", figures.usage->unknown_frees);
+	json_array(json, "owners");
+	for (size_t i = 0; i < figures.owner_count; i++) {
+		json_object(json, NULL);
+		json_text(json, "owner", owner_name(&figures.owners[i]));
+		json_text(json, "owner_kind", owner_kind(&figures.owners[i]));
+		json_unsigned(json, "bytes", figures.owners[i].live_bytes);
+		json_unsigned(json, "allocations", figures.owners[i].segments);
+		json_unsigned(json, "largest_bytes", figures.owners[i].largest_bytes);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
+/* One kind of plain allocations that are all freed needs no table: the peak says it. */
+static bool is_worth_a_table(const struct live_figures *figures)
+{
+	int kinds = 0;
+
+	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++)
+		kinds += figures->usage->kind_peak_bytes[kind] > 0;
+	return figures->has_any && (kinds > 1 || figures->has_owner);
+}
+
+void report_live_text(FILE *to, const struct device_report *device, const char *bold,
+		      const char *plain)
+{
+	struct live_figures figures = figures_of(device);
+
+	if (!is_worth_a_table(&figures))
+		return;
+	fprintf(to, "\n  %sMemory of this process%s%27s%14s%14s\n", bold, plain, "at the peak",
+		"own peak", "at the end");
+	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++) {
+		if (!figures.usage->kind_peak_bytes[kind])
+			continue;
+		fprintf(to, "    %-32s%13s%14s%14s\n", live_kind_label((enum live_kind)kind),
+			memory_amount(figures.at_peak[kind]).text,
+			memory_amount(figures.usage->kind_peak_bytes[kind]).text,
+			memory_amount(figures.usage->kind_bytes[kind]).text);
+	}
+	if (figures.usage->kind_peak_bytes[LIVE_POOL])
+		fprintf(to, "    %-32s%13s\n", "stream-ordered pools, reserved", "not known");
+	for (size_t i = 0; figures.has_owner && i < figures.owner_count; i++) {
+		const struct owner_sum *sum = &figures.owners[i];
+
+		fprintf(to, "    allocated by %s%s: %s in %llu allocation%s, the largest %s\n",
+			owner_name(sum), sum->owner && sum->owner->is_pool ? " (a pool)" : "",
+			memory_amount(sum->live_bytes).text, (unsigned long long)sum->segments,
+			sum->segments == 1 ? "" : "s", memory_amount(sum->largest_bytes).text);
+	}
+}
+
+void report_live_html(struct text *page, const struct device_report *device)
+{
+	struct live_figures figures = figures_of(device);
+
+	if (!is_worth_a_table(&figures))
+		return;
+	text_add(page, "<h3>Memory of this process</h3>\n<table>\n<tr><th></th><th>at the peak</th>"
+		       "<th>own peak</th><th>at the end</th></tr>\n");
+	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++) {
+		if (!figures.usage->kind_peak_bytes[kind])
+			continue;
+		text_add(page, "<tr><td>");
+		text_add_html(page, live_kind_label((enum live_kind)kind));
+		text_addf(page,
+			  "</td><td class=\"number\">%s</td><td class=\"number\">%s</td>"
+			  "<td class=\"number\">%s</td></tr>\n",
+			  memory_amount(figures.at_peak[kind]).text,
+			  memory_amount(figures.usage->kind_peak_bytes[kind]).text,
+			  memory_amount(figures.usage->kind_bytes[kind]).text);
+	}
+	text_add(page, "</table>\n");
+	for (size_t i = 0; figures.has_owner && i < figures.owner_count; i++) {
+		text_add(page, "<p>allocated by ");
+		text_add_html(page, owner_name(&figures.owners[i]));
+		text_addf(page, ": %s in %llu</p>\n",
+			  memory_amount(figures.owners[i].live_bytes).text,
+			  (unsigned long long)figures.owners[i].segments);
+	}
+}
