@@ -10,6 +10,7 @@
 
 #include "array.h"
 #include "array_len.h"
+#include "quality_precision.h"
 #include "text.h"
 #include "trace_file.h"
 
@@ -39,6 +40,24 @@ static const struct quality_kind kinds[] = {
 	 "The file ends without its end mark, or parts of it are damaged. What is before is "
 	 "complete:\n"
 	 "host calls up to the first time printed, GPU times up to the second.\n"},
+	{"GT905", "clock error larger than the effect",
+	 "Operations begin before the call that launched them, which cannot be: the clocks of host "
+	 "and\n"
+	 "GPU differ by at least the longest such distance. Judging gaps allows for 20 us. Printed "
+	 "when\n"
+	 "at least one operation in a thousand is earlier than that and gaps shorter than the "
+	 "distance\n"
+	 "are at least 1 % of the time: which idle part they are charged to is not certain. Their "
+	 "sum is.\n"},
+	{"GT906", "profiler overhead above 2 %",
+	 "The collector used at least 2 % of the CPU time that the job could have had (the length "
+	 "of the\n"
+	 "recording, one second or more, times the CPUs it may run on), as the collector measured "
+	 "of itself. What "
+	 "recording\n"
+	 "costs each call is not in the file: compare the step time with and without the shim.\n"
+	 "Cure: GPUTRACE_GPU=off where GPU times are not needed, or leave the collector a CPU of "
+	 "its own.\n"},
 	{"GT907", "GPU work without a launch in the file",
 	 "Operations whose launching call was not recorded: launched before recording began, by a\n"
 	 "thread without a ring, or their call was lost. They count in the ledger; the idle time "
@@ -68,8 +87,8 @@ const char *quality_id(size_t index, const char **title)
 	return index < ARRAY_LEN(kinds) ? kinds[index].id : NULL;
 }
 
-static void add_line(struct quality *quality, const char *id, const char *value_key, double value,
-		     char *text)
+void quality_add(struct quality *quality, const char *id, const char *value_key, double value,
+		 char *text)
 {
 	if (quality->count == quality->capacity)
 		quality->lines =
@@ -133,16 +152,17 @@ static void check_losses(const struct model *model, struct quality *quality)
 			text_addf(&text, ", %llu that could not be imported",
 				  (unsigned long long)sums.import);
 		text_add(&text, "; counts and sums are too low by up to that many.");
-		add_line(quality, "GT901", "lost_events", (double)(lost - bad_times),
-			 text_take(&text));
+		quality_add(quality, "GT901", "lost_events", (double)(lost - bad_times),
+			    text_take(&text));
 	}
 	if (bad_times)
-		add_line(quality, "GT903", "bad_timestamps", (double)bad_times,
-			 text_format(
-				 "%llu GPU records had no times and %llu impossible ones; they are "
-				 "left out.",
-				 (unsigned long long)sums.zero_times,
-				 (unsigned long long)sums.bad_times));
+		quality_add(
+			quality, "GT903", "bad_timestamps", (double)bad_times,
+			text_format(
+				"%llu GPU records had no times and %llu impossible ones; they are "
+				"left out.",
+				(unsigned long long)sums.zero_times,
+				(unsigned long long)sums.bad_times));
 }
 
 static void check_ending(const struct model *model, struct quality *quality)
@@ -170,8 +190,8 @@ static void check_ending(const struct model *model, struct quality *quality)
 		text_addf(&text, "; %llu bytes and %u chunks could not be read",
 			  (unsigned long long)health->damaged_bytes, health->damaged_chunks);
 	text_add(&text, ".");
-	add_line(quality, "GT904", "damaged_bytes", (double)health->damaged_bytes,
-		 text_take(&text));
+	quality_add(quality, "GT904", "damaged_bytes", (double)health->damaged_bytes,
+		    text_take(&text));
 }
 
 void quality_check(const struct model *model, struct quality *quality)
@@ -184,21 +204,24 @@ void quality_check(const struct model *model, struct quality *quality)
 		const char *reason =
 			model->source.info(model->source.context, QUALITY_GPU_REASON_KEY);
 
-		add_line(
+		quality_add(
 			quality, "GT902", "gpu_operations", 0,
 			text_format("There are no GPU times in this file%s%s; the ledger cannot be "
 				    "made.",
 				    reason ? ": " : "", reason ? reason : ""));
 	}
 	check_ending(model, quality);
+	quality_check_clocks(model, quality);
+	quality_check_overhead(model, quality);
 	for (size_t i = 0; i < model->device_count; i++)
 		unlinked += model->devices[i].unlinked_ops;
 	if (unlinked)
-		add_line(quality, "GT907", "unlinked_operations", (double)unlinked,
-			 text_format(
-				 "%llu of %zu GPU operations have no launch in the file; idle time "
-				 "before them is \"unknown\".",
-				 (unsigned long long)unlinked, model->op_count));
+		quality_add(
+			quality, "GT907", "unlinked_operations", (double)unlinked,
+			text_format(
+				"%llu of %zu GPU operations have no launch in the file; idle time "
+				"before them is \"unknown\".",
+				(unsigned long long)unlinked, model->op_count));
 }
 
 void quality_free(struct quality *quality)

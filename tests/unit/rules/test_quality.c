@@ -110,6 +110,87 @@ static void work_without_a_launch_is_counted(void **state)
 	bench_fini(&bench);
 }
 
+/* Ten launches per step whose work begins `early_ns` before its launch does. */
+static void run_shifted(struct bench *bench, int64_t early_ns)
+{
+	bench_init(bench);
+	for (int i = 0; i < 400; i++) {
+		struct script_call call = {.begin_ns = 1000000 + i * 100000,
+					   .end_ns = 1005000 + i * 100000,
+					   .thread = 1,
+					   .api = "cudaLaunchKernel",
+					   .flags = CALL_ASYNC,
+					   .correlation = script_next_correlation(bench->script)};
+		int64_t begin_ns = call.begin_ns - early_ns;
+
+		script_add_launch(bench->script, &call, "elementwise_kernel");
+		script_add_kernel(bench->script, 0, "elementwise_kernel", call.correlation,
+				  begin_ns, begin_ns + 60000);
+	}
+	bench_run(bench);
+}
+
+static void clocks_that_disagree_by_more_than_the_gaps_are_said(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_shifted(&bench, 70000);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT905"));
+	assert_float_equal(line_of(&quality, "GT905")->value, 70, 0.001);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void clocks_that_agree_well_enough_are_not_mentioned(void **state)
+{
+	/* Within what judging allows; longer than that, and every gap is longer still. */
+	static const int64_t early_ns[] = {-7000, 15000, 30000};
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		run_shifted(&bench, early_ns[i]);
+		quality_check(bench.model, &quality);
+		assert_null(line_of(&quality, "GT905"));
+		quality_free(&quality);
+		bench_fini(&bench);
+	}
+}
+
+static void check_overhead(const char *cpu_us, const char *cpus, int steps, bool is_said)
+{
+	struct quality quality;
+	struct bench bench;
+
+	bench_init(&bench);
+	script_info(bench.script, "collector.cpu_us", cpu_us);
+	script_info(bench.script, "process.cpu_count", cpus);
+	for (int step = 0; step < steps; step++) {
+		machine_kernel(&bench.machine, "elementwise_kernel", 9000000);
+		machine_kernel(&bench.machine, "adam_step", 1000000);
+	}
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_int_equal(line_of(&quality, "GT906") != NULL, is_said);
+	if (is_said)
+		assert_float_equal(line_of(&quality, "GT906")->value, 5, 0.1);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void a_collector_that_takes_a_share_of_the_cpus_is_said(void **state)
+{
+	(void)state;
+	check_overhead("200000", "2", 200, true);
+	check_overhead("200000", "64", 200, false);
+	check_overhead("20000", "2", 200, false);
+	check_overhead("50000", "2", 50, false); /* half a second: the collector's start */
+}
+
 static void every_line_has_a_page(void **state)
 {
 	const char *id, *title;
@@ -130,6 +211,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(absent_gpu_times_are_said_with_the_reason),
 		cmocka_unit_test(a_file_without_an_end_says_how_far_it_is_complete),
 		cmocka_unit_test(work_without_a_launch_is_counted),
+		cmocka_unit_test(clocks_that_disagree_by_more_than_the_gaps_are_said),
+		cmocka_unit_test(clocks_that_agree_well_enough_are_not_mentioned),
+		cmocka_unit_test(a_collector_that_takes_a_share_of_the_cpus_is_said),
 		cmocka_unit_test(every_line_has_a_page),
 	};
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How precise a recording is (GT905, GT906): whether the clocks of host and GPU agree well enough
+ * for what is read off them, and what recording itself took.
+ */
+#ifndef GPUTRACE_RULES_QUALITY_PRECISION_H
+#define GPUTRACE_RULES_QUALITY_PRECISION_H
+
+#include "quality.h"
+
+void quality_check_clocks(const struct model *model, struct quality *quality);
+void quality_check_overhead(const struct model *model, struct quality *quality);
+
+/* In quality.c: a line of one of its kinds; takes over the text. */
+void quality_add(struct quality *quality, const char *id, const char *value_key, double value,
+		 char *text);
+
+#endif
