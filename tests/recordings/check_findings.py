@@ -8,15 +8,14 @@ listed one that is not found fails too. Exit status 77 without recordings.
 
 What is missing is printed as rows to paste; the last column, why it is believed, is left to write.
 """
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from import_recording import reported_devices
+
 SKIPPED = 77
-NO_RECORDING = 4  # exit status of `gputrace import`
 
 # What tells two findings of one rule on one device apart: evidence that no clock changes, or the
 # site where the evidence is that of one call out of many.
@@ -34,23 +33,15 @@ def subject(finding):
     return "-"
 
 
-def findings_of(gputrace, recording, trace):
+def findings_of(gputrace, recording, folder):
     """Keys with summaries; None when the file is no recording."""
-    done = subprocess.run([gputrace, "import", "-f", "-o", trace, recording],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode == NO_RECORDING:
+    devices = reported_devices(gputrace, recording, folder)
+    if devices is None:
         return None
-    if done.returncode:
-        raise RuntimeError(f"import exits with {done.returncode}: {done.stderr.strip()}")
-    done = subprocess.run([gputrace, "report", "--json", trace], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"report exits with {done.returncode}: {done.stderr.strip()}")
     found = {}
-    for run in json.loads(done.stdout)["runs"]:
-        for device in run["devices"]:
-            for finding in device["findings"]:
-                key = (str(device["ordinal"]), finding["id"], subject(finding))
-                found[key] = finding["summary"]
+    for _, device in devices:
+        for finding in device["findings"]:
+            found[(str(device["ordinal"]), finding["id"], subject(finding))] = finding["summary"]
     return found
 
 
@@ -79,7 +70,7 @@ def main():
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             name = str(path.relative_to(folder))
             try:
-                found = findings_of(gputrace, path, Path(scratch) / "recording.gtrace")
+                found = findings_of(gputrace, path, scratch)
             except (RuntimeError, OSError, ValueError) as error:
                 problems.append(f"{name}: {error}")
                 continue

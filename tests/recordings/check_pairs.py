@@ -11,23 +11,19 @@ others, at most the sum of the upper ends and what the report says of all its fi
 import gzip
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from import_recording import reported_devices
 
 SKIPPED = 77
 GPU_WORK = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}
 SMALLEST = 0.01  # of the time before: less than that is no gain at all
 
 
-def report_of(gputrace, recording, folder):
-    trace = Path(folder) / "recording.gtrace"
-    subprocess.run([gputrace, "import", "-f", "-o", trace, recording], check=True,
-                   stdout=subprocess.DEVNULL)
-    done = subprocess.run([gputrace, "report", "--json", trace], check=True, capture_output=True,
-                          text=True)
-    devices = [device for run in json.loads(done.stdout)["runs"] for device in run["devices"]
+def device_of(gputrace, recording, scratch):
+    devices = [device for _, device in reported_devices(gputrace, recording, scratch)
                if device["gpu_operations"]]
     assert len(devices) == 1, f"{recording.name}: {len(devices)} GPUs"
     return devices[0]
@@ -58,7 +54,7 @@ def announced(device, cured):
 def check(gputrace, row, folder, scratch):
     before, after, cured, per, one_time, _ = row
     wanted = set(cured.split()) - {"-"}
-    devices = [report_of(gputrace, folder / name, scratch) for name in (before, after)]
+    devices = [device_of(gputrace, folder / name, scratch) for name in (before, after)]
     windows = [window_and_gap_ms(folder / name) for name in (before, after)]
     problems = []
     if per == "step":

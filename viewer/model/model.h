@@ -107,7 +107,7 @@ struct model_thread {
 	uint32_t thread_id;
 	const char *name;
 	size_t first_call, call_count;	   /* in calls */
-	int64_t median_launch_interval_ns; /* begin to begin, 0 with fewer than two launches */
+	int64_t median_launch_interval_ns; /* begin to begin, 0 with too few launches */
 };
 
 struct memory_event {

@@ -302,7 +302,7 @@ static int compare_intervals(const void *left, const void *right)
 /* Median time from one launch of a thread to its next; of at most 64 Ki intervals, evenly taken. */
 static void link_launch_intervals(struct model *model)
 {
-	enum { SAMPLES = 65536 };
+	enum { SAMPLES = 65536, LEAST_INTERVALS = 10 };
 	int64_t *intervals = xmalloc(SAMPLES * sizeof(*intervals));
 
 	for (size_t t = 0; t < model->thread_count; t++) {
@@ -320,7 +320,8 @@ static void link_launch_intervals(struct model *model)
 			last_ns = call->begin_ns;
 			seen++;
 		}
-		if (!count)
+		/* The median of a few is one of the gaps that it is to judge. */
+		if (count < LEAST_INTERVALS)
 			continue;
 		qsort(intervals, count, sizeof(*intervals), compare_intervals);
 		thread->median_launch_interval_ns = intervals[count / 2];
