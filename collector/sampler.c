@@ -4,12 +4,14 @@
  * of GPUs), every second all the rest. The first look of each kind comes at once, so that short
  * runs have one too.
  */
+#define _GNU_SOURCE
 #include "sampler.h"
 
 #include <string.h>
 
 #include "collector.h"
 #include "trace_name.h"
+#include "trace_writer.h"
 
 #define FAST_NS 100000000ull
 #define SLOW_NS 1000000000ull
@@ -20,6 +22,9 @@ void sampler_init(struct sampler *sampler, struct trace_writer *writer, struct d
 	const struct sample_sink sink = {writer, drain->reader->clock_kind};
 
 	sampler->drain = drain;
+	sampler->writer = writer;
+	sampler->threads = 0;
+	sampler->is_runtime_told = false;
 	sampler->next_fast_ns = 0;
 	sampler->next_slow_ns = 0;
 	sampler->cuda_folder[0] = '\0';
@@ -40,27 +45,62 @@ void sampler_note_record(void *context, uint16_t kind, const void *record)
 		gpu_sampler_note_work(&sampler->gpus, call->device);
 }
 
+/* The toolkit is in the name of its library: "libcudart.so.12.4.127", in wheels with a hash,
+ * "libcudart-d0da41ae.so.11.8.89". */
+static void note_runtime(struct sampler *sampler, const char *name, size_t length)
+{
+	char version[16];
+	const char *at, *dot;
+
+	if (sampler->is_runtime_told || length < strlen("libcudart") ||
+	    memcmp(name, "libcudart", strlen("libcudart")) != 0)
+		return;
+	at = memmem(name, length, ".so.", strlen(".so."));
+	if (!at)
+		return;
+	at += strlen(".so.");
+	length -= (size_t)(at - name);
+	dot = memchr(at, '.', length);
+	if (!dot)
+		return; /* only the major version: not enough to look anything up */
+	for (size_t i = 0; i < length && i + 1 < sizeof(version); i++) {
+		bool is_end = at + i > dot && at[i] == '.';
+
+		version[i] = is_end ? '\0' : at[i];
+		version[i + 1] = '\0';
+		if (is_end)
+			break;
+	}
+	sampler->is_runtime_told = true;
+	trace_writer_info(sampler->writer, "cuda.runtime_version", version, NULL);
+}
+
 void sampler_note_library(struct sampler *sampler, const struct record_library *library)
 {
-	size_t length = library->path_bytes;
+	const char *name = memrchr(library->path, '/', library->path_bytes);
+	size_t folder, length;
 
-	if (sampler->cuda_folder[0] || length >= sizeof(sampler->cuda_folder))
+	if (!name)
 		return;
-	for (size_t i = length; i-- > 0;) {
-		if (library->path[i] != '/')
-			continue;
-		if (i > 0 && length - i > strlen("/libcuda.so") &&
-		    memcmp(library->path + i, "/libcuda.so", strlen("/libcuda.so")) == 0) {
-			memcpy(sampler->cuda_folder, library->path, i);
-			sampler->cuda_folder[i] = '\0';
-		}
-		return;
+	folder = (size_t)(name - library->path);
+	length = library->path_bytes - folder - 1;
+	name++;
+	note_runtime(sampler, name, length);
+	if (!sampler->cuda_folder[0] && folder > 0 && folder < sizeof(sampler->cuda_folder) &&
+	    length >= strlen("libcuda.so") &&
+	    memcmp(name, "libcuda.so", strlen("libcuda.so")) == 0) {
+		memcpy(sampler->cuda_folder, library->path, folder);
+		sampler->cuda_folder[folder] = '\0';
 	}
 }
 
 void sampler_run(struct sampler *sampler, uint64_t now_ns)
 {
-	if (now_ns >= sampler->next_fast_ns) {
+	uint32_t threads = sampler->drain->reader->threads;
+
+	/* A thread that has just begun to record is looked at at once: the run may be short. */
+	if (now_ns >= sampler->next_fast_ns || threads != sampler->threads) {
+		sampler->threads = threads;
 		sampler->next_fast_ns = now_ns + FAST_NS;
 		if (gpu_sampler_is_busy(&sampler->gpus))
 			gpu_sampler_look_at_links(&sampler->gpus);

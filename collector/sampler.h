@@ -19,7 +19,10 @@ struct sampler {
 	struct job_sampler job;
 	struct gpu_sampler gpus;
 	struct page_sampler pages;
+	struct trace_writer *writer;
 	uint64_t next_fast_ns, next_slow_ns;
+	uint32_t threads; /* that had recorded at the last look */
+	bool is_runtime_told;
 	char cuda_folder[512]; /* of the job's libcuda.so, "" not seen */
 };
 

@@ -70,6 +70,7 @@ void gpu_close(void);
 #define gpu_event_record(event, stream)	     gpu_driver.event_record(event, stream)
 #define gpu_event_sync(event)		     gpu_driver.event_sync(event)
 #define gpu_device_sync()		     gpu_driver.context_sync()
+#define gpu_pci_address(text, size)	     gpu_driver.pci_address(text, size, 0)
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	gpu_driver.launch(gpu_driver.kernels[GPU_KERNEL_##kernel], gpu_blocks(words), 1, 1,        \

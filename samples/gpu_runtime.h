@@ -87,6 +87,7 @@ static inline void gpu_close(void)
 #define gpu_event_record(event, stream)	     cudaEventRecord(event, stream)
 #define gpu_event_sync(event)		     cudaEventSynchronize(event)
 #define gpu_device_sync()		     cudaDeviceSynchronize()
+#define gpu_pci_address(text, size)	     cudaDeviceGetPCIBusId(text, size, 0)
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	(kernel<<<gpu_blocks(words), GPU_BLOCK_THREADS, 0, stream>>>((float *)(out),               \
