@@ -78,7 +78,7 @@ setup_packages() {
 # from the wheels that NVIDIA publishes on PyPI (115 MB), into build-toolkit/ of the checkout.
 setup_wheels="nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* nvidia-cuda-cupti==13.0.* nvidia-cuda-profiler-api==13.0.*"
 # The tests also compare with cuBLAS's headers, which come with all of cuBLAS (423 MB).
-setup_test_wheels="nvidia-cublas>=13.0,<13.2 nvidia-nvtx==13.0.*"
+setup_test_wheels="nvidia-cublas>=13.0,<13.2 nvidia-nvtx==13.0.* nvidia-nvml-dev==13.0.*"
 
 # The packages have no lib64 and no names to link with, where nvcc looks for both.
 setup_toolkit_links() {

@@ -249,6 +249,7 @@ static bool read_nvlink(struct reader *reader)
 	int links = (int)number_of(reader, "links", 1), first, second;
 
 	if (strcmp(reader->fields[1], "all") == 0) {
+		machine->has_nvlink_switch = true;
 		for (first = 0; first < machine->gpu_count; first++) {
 			for (second = 0; second < machine->gpu_count; second++)
 				machine->gpus[first].nvlinks[second] = first == second ? 0 : links;

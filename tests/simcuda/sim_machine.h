@@ -58,6 +58,7 @@ struct sim_machine_gpu {
 struct sim_machine {
 	char name[64], driver[32];
 	enum sim_machine_peers peers;
+	bool has_nvlink_switch; /* all links of a GPU lead to all others */
 	bool has_acs;	    /* copies between GPUs under one switch go through the host bridge */
 	double remote_rate; /* share of its rate that a copy across sockets reaches */
 	int node_count, port_count, gpu_count;

@@ -52,8 +52,15 @@ struct sim_shared *sim_shared_open(const char *folder)
 			}
 		}
 	}
+	/* Not by closing: the mapping keeps the file open. */
+	flock(file, LOCK_UN);
 	close(file);
 	return shared;
+}
+
+void sim_shared_close(struct sim_shared *shared)
+{
+	munmap(shared, sizeof(*shared));
 }
 
 void sim_shared_lock(struct sim_shared *shared)

@@ -54,6 +54,7 @@ struct sim_shared {
 /* Maps the state of the machine in `folder`, making it when this is the first process. NULL when
  * that cannot be. */
 struct sim_shared *sim_shared_open(const char *folder);
+void sim_shared_close(struct sim_shared *shared);
 void sim_shared_lock(struct sim_shared *shared);
 void sim_shared_unlock(struct sim_shared *shared);
 /* This process's slot, taken at its first use; NULL when all are taken. */
