@@ -19,6 +19,8 @@ from report_cases import A100, CASES, LINK_GBS
 
 ATTEMPTS = 3
 NOISE = 0.02  # of the sample's step, beside both runs' own scatter
+# Say that other programs run on these cores: of this machine, not of the sample.
+ABOUT_THIS_MACHINE = {"GT509"}
 
 
 def run_report(gputrace, program, options, folder):
@@ -68,6 +70,7 @@ class Checker:
                             f"{self.case.get('options', '')} {options}", folder)
         run = report["runs"][0]
         device = run["devices"][0]
+        device["findings"] = [f for f in device["findings"] if f["id"] not in ABOUT_THIS_MACHINE]
         self.expect(report["simulated"] and device["simulated"], "is not labelled simulated")
         self.expect(len(report["runs"]) == 1 and len(run["devices"]) == 1, "one run, one GPU")
         self.expect(device["name"] == A100, f"GPU is {device['name']}")
