@@ -101,8 +101,8 @@ static void add_op(struct profile_job *job, const struct gpu_op *op)
 	static const char *const directions[] = {"copy",     "H2D copy", "D2H copy",
 						 "D2D copy", "H2H copy", "peer copy"};
 	double ms = (double)(op->end_ns - op->begin_ns) / 1e6;
-	uint32_t gemm =
-		op->type == GPU_OP_KERNEL ? model_call_gemm(job->model, op->call) : MODEL_NONE;
+	uint32_t gemm = op->type == GPU_OP_KERNEL ? model_call_gemm(job->model, model_op_call(op))
+						  : MODEL_NONE;
 	const struct transfer *transfer;
 	struct profile_entry *entry;
 	struct text key;
@@ -112,8 +112,8 @@ static void add_op(struct profile_job *job, const struct gpu_op *op)
 		return;
 	}
 	text_init(&key);
-	if (op->type == GPU_OP_KERNEL) {
-		text_add(&key, "kernel ");
+	if (model_op_has_kernel(op)) {
+		text_add(&key, op->type == GPU_OP_KERNEL ? "kernel " : "");
 		text_add_printable(&key, job->model->kernels[op->detail].short_name);
 		entry = entry_of(job->profile, PROFILE_KERNEL, text_string(&key));
 	} else {

@@ -133,7 +133,7 @@ static void add_calls(struct writer *writer)
 
 static const char *op_name(const struct model *model, const struct gpu_op *op)
 {
-	if (op->type == GPU_OP_KERNEL)
+	if (model_op_has_kernel(op))
 		return model->kernels[op->detail].short_name;
 	if (op->type == GPU_OP_SET)
 		return "memset";
@@ -183,7 +183,7 @@ static void add_op(struct writer *writer, size_t index, uint64_t process, uint64
 
 	begin_slice(writer, op_name(model, op), process, track, op->begin_ns, op->end_ns);
 	json_object(writer->json, "args");
-	if (op->type == GPU_OP_KERNEL) {
+	if (model_op_has_kernel(op)) {
 		char *name = demangle_name(model->kernels[op->detail].name);
 
 		json_text(writer->json, "kernel", name);

@@ -87,7 +87,7 @@ static void measure_gpu(const struct model *model, size_t device, struct host_st
 		for (size_t i = first; i < limit; i++) {
 			const struct gpu_op *op = &model->ops[i];
 
-			if (op->type != GPU_OP_KERNEL)
+			if (!model_op_has_kernel(op))
 				continue;
 			stats->kernels++;
 			sample_add(&lengths, op->end_ns - op->begin_ns);

@@ -35,13 +35,10 @@ static const struct trait_row {
 };
 
 static const char *const class_names[KERNEL_CLASS_COUNT] = {
-	[KERNEL_GEMM] = "gemm",
-	[KERNEL_CONV] = "convolution",
-	[KERNEL_ATTENTION] = "attention",
-	[KERNEL_MEMORY_BOUND] = "memory_bound",
-	[KERNEL_OPTIMIZER] = "optimizer",
-	[KERNEL_OTHER] = "other",
-	[KERNEL_COMMUNICATION] = "communication",
+	[KERNEL_GEMM] = "gemm",		  [KERNEL_CONV] = "convolution",
+	[KERNEL_ATTENTION] = "attention", [KERNEL_MEMORY_BOUND] = "memory_bound",
+	[KERNEL_OPTIMIZER] = "optimizer", [KERNEL_OTHER] = "other",
+	[KERNEL_GRAPH] = "graph",	  [KERNEL_COMMUNICATION] = "communication",
 };
 
 const char *kernel_class_name(enum kernel_class kernel_class)

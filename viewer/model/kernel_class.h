@@ -18,6 +18,7 @@ enum kernel_class {
 	KERNEL_MEMORY_BOUND,
 	KERNEL_OPTIMIZER,
 	KERNEL_OTHER,
+	KERNEL_GRAPH, /* a whole graph: its nodes have no times of their own */
 	KERNEL_COMMUNICATION,
 	KERNEL_CLASS_COUNT
 };

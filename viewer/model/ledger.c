@@ -53,7 +53,7 @@ static int lane_of(const struct model *model, const struct gpu_op *op)
 {
 	const struct transfer *transfer;
 
-	if (op->type == GPU_OP_KERNEL)
+	if (model_op_has_kernel(op))
 		return op->kernel_class == KERNEL_COMMUNICATION ? LANE_COMM : op->kernel_class;
 	transfer = &model->transfers[op->detail];
 	switch (transfer->direction) {

@@ -2,7 +2,7 @@
 /*
  * Where a step's wall time on one device goes. Each instant belongs to exactly one part (RULES.md,
  * "The ledger"), so the parts of a window add up to its length exactly: time is counted in
- * sixtieths of a nanosecond, in which an instant divides evenly among up to six kernel classes.
+ * 420ths of a nanosecond, in which an instant divides evenly among up to seven kernel classes.
  */
 #ifndef GPUTRACE_MODEL_LEDGER_H
 #define GPUTRACE_MODEL_LEDGER_H
@@ -14,7 +14,7 @@
 struct gpu_op;
 struct model;
 
-#define LEDGER_UNITS_PER_NS 60
+#define LEDGER_UNITS_PER_NS 420
 
 /* key for JSON, label for people, in the order of the precedence. */
 #define LEDGER_PARTS(PART)                                                                         \
@@ -24,6 +24,7 @@ struct model;
 	PART(MEMORY_BOUND, "memory_bound", "compute: memory-bound")                                \
 	PART(OPTIMIZER, "optimizer", "compute: optimizer")                                         \
 	PART(OTHER, "other_compute", "compute: other")                                             \
+	PART(GRAPH, "graph_replay", "compute: graph replays, no nodes")                            \
 	PART(COMM, "exposed_communication", "exposed communication")                               \
 	PART(COPY, "exposed_copy", "exposed copies")                                               \
 	PART(IDLE_GPU_WAIT, "idle_gpu_wait", "idle: waiting on the GPU's side")                    \
@@ -38,7 +39,7 @@ enum ledger_part {
 #undef PART
 		LEDGER_PART_COUNT
 };
-#define LEDGER_COMPUTE_PARTS 6 /* the first ones */
+#define LEDGER_COMPUTE_PARTS 7 /* the first ones */
 
 const char *ledger_part_key(enum ledger_part part);
 const char *ledger_part_label(enum ledger_part part);
@@ -55,7 +56,7 @@ enum copy_lane {
 };
 
 struct ledger {
-	int64_t part[LEDGER_PART_COUNT];    /* in 1/60 ns; their sum is 60 * length_ns */
+	int64_t part[LEDGER_PART_COUNT];    /* in 1/420 ns; their sum is 420 * length_ns */
 	int64_t copy_lane[COPY_LANE_COUNT]; /* split of part[LEDGER_COPY] */
 	int64_t length_ns;
 };

@@ -25,6 +25,7 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->devices);
 	map_fini(&builder->mark_names);
 	map_fini(&builder->series);
+	graph_links_fini(&builder->graphs);
 }
 
 static int64_t model_rank(const struct model_source *source)
@@ -123,6 +124,16 @@ uint32_t model_call_root(const struct model *model, uint32_t call)
 	while (model->calls[call].parent != MODEL_NONE)
 		call = model->calls[call].parent;
 	return call;
+}
+
+uint32_t model_op_call(const struct gpu_op *op)
+{
+	return op->origin != MODEL_NONE ? op->origin : op->call;
+}
+
+bool model_op_has_kernel(const struct gpu_op *op)
+{
+	return op->type == GPU_OP_KERNEL || op->type == GPU_OP_GRAPH;
 }
 
 uint32_t model_call_gemm(const struct model *model, uint32_t call)

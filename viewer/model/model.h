@@ -4,7 +4,7 @@
  * per device, which call launched which operation, live memory, steps and the ledger. Built once by
  * model_build(), const afterwards; rules, reports and gates read it and never each other.
  *
- * Arrays are compact (32 bytes per GPU operation, 48 per host call) and refer to each other by
+ * Arrays are compact (40 bytes per GPU operation, 48 per host call) and refer to each other by
  * index; MODEL_NONE is "no index". Texts belong to the source. All times are ns since the session's
  * start.
  */
@@ -28,17 +28,20 @@
 #define MODEL_NONE	UINT32_MAX
 #define MODEL_NO_DEVICE UINT16_MAX
 
-enum gpu_op_type { GPU_OP_KERNEL = 1, GPU_OP_COPY, GPU_OP_SET };
+/* GRAPH: a launch of a whole graph, whose nodes have no times of their own. */
+enum gpu_op_type { GPU_OP_KERNEL = 1, GPU_OP_COPY, GPU_OP_SET, GPU_OP_GRAPH };
 
 /* One thing a GPU did. Sorted by device, then begin. */
 struct gpu_op {
 	int64_t begin_ns, end_ns;
 	uint32_t call;	 /* the launching call, MODEL_NONE when its launch is not in the file */
-	uint32_t detail; /* kernel: index of kernels; copy and set: index of transfers */
+	uint32_t detail; /* kernel, graph: index of kernels; copy and set: index of transfers */
 	uint16_t device; /* index of devices */
 	uint8_t type;	 /* enum gpu_op_type */
 	uint8_t kernel_class; /* enum kernel_class */
 	uint32_t stream;      /* CUPTI's number */
+	uint32_t
+		origin; /* node of a graph: the captured call that it comes from, else MODEL_NONE */
 };
 
 /* One intercepted call. Sorted by thread, then begin; a parent comes before its children. */
@@ -61,12 +64,17 @@ struct host_call {
 #define CALL_STREAM_KNOWN   16 /* launch, copy: its stream is in the file */
 #define CALL_DEFAULT_STREAM 32 /* and is the legacy default stream */
 #define CALL_BLOCKS	    64 /* waits for the GPU: a sync, a blocking copy, a synchronising free */
-#define CALL_REDUNDANT	    128 /* the same thing as its parent, one library deeper; not counted */
+/* Not counted: the same thing as its parent, one library deeper; or captured, not executed. */
+#define CALL_REDUNDANT 128
 
 struct model_kernel {
 	uint64_t id;
 	const char *name; /* as recorded, mangled; never NULL */
 	char *short_name; /* readable base name; owned */
+	/* An executable graph stands for a kernel in its launches; 0: a kernel. */
+	uint64_t executable;
+	uint32_t capture_site;	      /* index of sites, 0 unknown */
+	uint32_t nodes, kernel_nodes; /* 0 unknown */
 	struct kernel_traits traits;
 };
 
@@ -244,6 +252,11 @@ void model_free(struct model *model);
 
 /* The outermost call around this one, itself if it is not nested. */
 uint32_t model_call_root(const struct model *model, uint32_t call);
+/* The call that says most about an operation: of a graph's node the captured one, else the launch.
+ */
+uint32_t model_op_call(const struct gpu_op *op);
+/* Whether its detail is an index of kernels. */
+bool model_op_has_kernel(const struct gpu_op *op);
 /* The nearest matrix product at or around this call, MODEL_NONE if there is none. */
 uint32_t model_call_gemm(const struct model *model, uint32_t call);
 /* The site of a call, of the nearest call around it that has one, or 0. */

@@ -61,10 +61,10 @@ static uint16_t collect_api(struct model_builder *builder, uint16_t id)
 	return (uint16_t)*slot;
 }
 
-static uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
+uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const char *name)
 {
 	struct model *model = builder->model;
-	struct model_kernel kernel;
+	struct model_kernel *kernel;
 	uint64_t *slot;
 	bool is_new;
 
@@ -74,15 +74,23 @@ static uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
 	if (model->kernel_count == builder->kernel_capacity)
 		model->kernels = array_grow(model->kernels, &builder->kernel_capacity,
 					    sizeof(*model->kernels));
-	kernel.id = id;
-	kernel.name = id ? model->source.name(model->source.context, NAME_KERNEL, id) : NULL;
-	if (!kernel.name)
-		kernel.name = "unknown kernel";
-	kernel.short_name = kernel_short_name(kernel.name);
-	kernel.traits = kernel_traits_of(kernel.name);
 	*slot = model->kernel_count;
-	model->kernels[model->kernel_count++] = kernel;
+	kernel = &model->kernels[model->kernel_count++];
+	memset(kernel, 0, sizeof(*kernel));
+	kernel->id = id;
+	kernel->name = name ? name : "unknown kernel";
+	kernel->short_name = kernel_short_name(kernel->name);
+	kernel->traits = kernel_traits_of(kernel->name);
 	return (uint32_t)*slot;
+}
+
+uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
+{
+	const struct model *model = builder->model;
+
+	return collect_named_kernel(builder, id,
+				    id ? model->source.name(model->source.context, NAME_KERNEL, id)
+				       : NULL);
 }
 
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer)
@@ -277,8 +285,7 @@ static void collect_memory(struct model_builder *builder, const struct record_me
 	};
 }
 
-/* Ordinals beyond 65534 do not exist; such a number is an unknown device. */
-static uint16_t peer_ordinal(uint32_t peer_device)
+uint16_t collect_peer(uint32_t peer_device)
 {
 	return peer_device < MODEL_NO_DEVICE ? (uint16_t)peer_device : MODEL_NO_DEVICE;
 }
@@ -308,7 +315,7 @@ static void collect_copy(struct model_builder *builder, const struct record_copy
 		.destination_kind = record->destination_kind,
 		.is_async = (call->flags & CALL_ASYNC) != 0,
 		.is_default_stream = has_addresses && is_legacy_stream(call, record->stream),
-		.peer = peer_ordinal(record->peer_device),
+		.peer = collect_peer(record->peer_device),
 	};
 
 	call->detail = collect_transfer(builder, &transfer);
@@ -351,63 +358,17 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 		case RECORD_KIND_gemm:
 			call->detail = collect_gemm(builder, record);
 			break;
+		case RECORD_KIND_graph:
+			collect_graph_call(builder, record, call);
+			if (call->kind == RECORD_KIND_launch)
+				collect_stream(call, ((const struct record_graph *)record)->stream);
+			break;
 		case RECORD_KIND_memory:
 			collect_memory(builder, record, call);
 			break;
 		default:
 			collect_communication(builder, record, call);
 			break;
-		}
-	}
-}
-
-static void collect_gpu(struct model_builder *builder, const struct trace_batch *batch)
-{
-	struct model *model = builder->model;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		const void *record = (const char *)batch->rows + (size_t)i * batch->row_bytes;
-		const struct gpu_part *part = record;
-		uint16_t device = collect_device(builder, part->device);
-		struct transfer transfer = {
-			.direction = TRANSFER_SET, .is_async = 1, .peer = MODEL_NO_DEVICE};
-		struct gpu_op *op;
-
-		if (device == MODEL_NO_DEVICE)
-			device = collect_device(builder, 0);
-		if (model->op_count == builder->op_capacity)
-			model->ops =
-				array_grow(model->ops, &builder->op_capacity, sizeof(*model->ops));
-		op = &model->ops[model->op_count++];
-		*op = (struct gpu_op){
-			.begin_ns = event_time_gpu(model, part->begin_ns),
-			.end_ns = event_time_gpu(model, part->end_ns),
-			.call = part->correlation, /* becomes an index in model_link() */
-			.device = device,
-			.stream = part->stream,
-			.kernel_class = KERNEL_OTHER,
-		};
-		op->end_ns = event_time_end(op->begin_ns, op->end_ns);
-		if (batch->kind == RECORD_KIND_gpu_kernel) {
-			op->type = GPU_OP_KERNEL;
-			op->detail = collect_kernel(
-				builder, ((const struct record_gpu_kernel *)record)->kernel);
-			op->kernel_class = model->kernels[op->detail].traits.kernel_class;
-		} else if (batch->kind == RECORD_KIND_gpu_copy) {
-			const struct record_gpu_copy *copy = record;
-
-			op->type = GPU_OP_COPY;
-			transfer.size_bytes = copy->size_bytes;
-			transfer.direction = copy->direction;
-			transfer.source_kind = copy->source_kind;
-			transfer.destination_kind = copy->destination_kind;
-			transfer.is_async = copy->is_async;
-			transfer.peer = peer_ordinal(copy->peer_device);
-			op->detail = collect_transfer(builder, &transfer);
-		} else {
-			op->type = GPU_OP_SET;
-			transfer.size_bytes = ((const struct record_gpu_set *)record)->size_bytes;
-			op->detail = collect_transfer(builder, &transfer);
 		}
 	}
 }
@@ -423,6 +384,7 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	case RECORD_KIND_gpu_kernel:
 	case RECORD_KIND_gpu_copy:
 	case RECORD_KIND_gpu_set:
+	case RECORD_KIND_gpu_graph:
 		collect_gpu(builder, batch);
 		break;
 	case RECORD_KIND_mark:
@@ -477,7 +439,8 @@ int model_collect(struct model_builder *builder, struct error *err)
 				      1ull << RECORD_KIND_collective |
 				      1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
 				      1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
-				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set;
+				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
+				      1ull << RECORD_KIND_graph | 1ull << RECORD_KIND_gpu_graph;
 	struct model *model = builder->model;
 	int rc;
 

@@ -8,6 +8,13 @@
 #include "map.h"
 #include "model.h"
 
+/* What a file says about graphs, until operations are linked: model_graph.c. */
+struct graph_links {
+	struct graph_event *events;
+	struct graph_node *nodes; /* of operations: gpu_op.origin is an index + 1 */
+	size_t event_count, event_capacity, node_count, node_capacity;
+};
+
 /* Growing state while records come in; gone when the model is done. */
 struct model_builder {
 	struct model *model;
@@ -16,7 +23,8 @@ struct model_builder {
 	size_t device_capacity, phase_mark_capacity, block_capacity;
 	size_t series_capacity, page_sample_capacity;
 	size_t communicator_capacity, collective_capacity;
-	bool is_imported;      /* launches are without streams, 0 means nothing there */
+	bool is_imported; /* launches are without streams, 0 means nothing there */
+	struct graph_links graphs;
 	struct map kernels;    /* NAME_KERNEL number -> index */
 	struct map sites;      /* site number -> index */
 	struct map apis;       /* NAME_API number -> index */
@@ -35,7 +43,25 @@ struct model_builder {
 int model_collect(struct model_builder *builder, struct error *err);
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
 uint32_t collect_site(struct model_builder *builder, uint64_t id);
+uint32_t collect_kernel(struct model_builder *builder, uint64_t id);
+/* Ordinals beyond 65534 do not exist; such a number is an unknown device. */
+uint16_t collect_peer(uint32_t peer_device);
+/* model_gpu.c */
+void collect_gpu(struct model_builder *builder, const struct trace_batch *batch);
 uint16_t collect_device(struct model_builder *builder, uint32_t ordinal);
+/* A kernel by its number and what stands for it; the text is not owned. */
+uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const char *name);
+/* model_graph.c: a host call about a graph; a launch becomes a launch call of the executable. */
+void collect_graph_call(struct model_builder *builder, const struct record_graph *record,
+			struct host_call *call);
+/* A GPU operation that is a node of a graph, or a whole one. */
+void collect_graph_node(struct model_builder *builder, const struct gpu_part *part,
+			struct gpu_op *op);
+void collect_graph_op(struct model_builder *builder, const struct gpu_part *part,
+		      struct gpu_op *op);
+/* After calls and operations are sorted and linked: nodes to the calls that were captured. */
+void model_link_graphs(struct model_builder *builder);
+void graph_links_fini(struct graph_links *graphs);
 /* model_marks.c: ranges that name steps or phases. */
 void collect_marks(struct model_builder *builder, const struct trace_batch *batch);
 /* forward_link.c: ranges that carry autograd's numbers; gives calls of the backward pass the frames

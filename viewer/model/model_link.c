@@ -108,6 +108,8 @@ static bool transfer_is_pageable(const struct transfer *transfer)
  * An asynchronous copy of pageable memory is one in fact, whatever its name says. */
 static bool call_blocks(const struct model *model, const struct host_call *call)
 {
+	if (call->flags & CALL_CAPTURED)
+		return false;
 	switch (call->kind) {
 	case RECORD_KIND_sync:
 		return true;
@@ -131,6 +133,8 @@ static void link_flags(struct model *model)
 			model->failed_calls++;
 		if (call_blocks(model, call))
 			call->flags |= CALL_BLOCKS;
+		if (call->flags & CALL_CAPTURED)
+			call->flags |= CALL_REDUNDANT;
 		for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
 			if (model->calls[up].kind == call->kind && call->kind != RECORD_KIND_call)
 				call->flags |= CALL_REDUNDANT;
@@ -227,13 +231,16 @@ static void link_transfer(struct model_builder *builder, struct gpu_op *op)
 }
 
 /* Other tools' recordings name the kernel only where it ran. */
-static void link_kernel(struct model *model, const struct gpu_op *op)
+static void link_kernel(struct model *model, struct gpu_op *op)
 {
 	struct host_call *call = &model->calls[op->call];
 
 	if (op->type == GPU_OP_KERNEL && call->kind == RECORD_KIND_launch &&
 	    !model->kernels[call->detail].id)
 		call->detail = op->detail;
+	if (op->type == GPU_OP_GRAPH && call->kind == RECORD_KIND_launch &&
+	    model->kernels[call->detail].executable)
+		op->detail = call->detail;
 }
 
 static void link_ops(struct model_builder *builder)
@@ -366,6 +373,7 @@ void model_link(struct model_builder *builder)
 	link_flags(model);
 	link_ops(builder);
 	collectives_link(model);
+	model_link_graphs(builder);
 	link_range(model);
 	link_launch_intervals(model);
 	if (model->memory_event_count)

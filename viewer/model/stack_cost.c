@@ -57,8 +57,9 @@ static struct stack_cost *item_of_op(struct builder *builder, const struct gpu_o
 {
 	const struct transfer *transfer;
 
-	if (op->type == GPU_OP_KERNEL)
-		return item_of(builder, op->call, STACK_LEAF_KERNEL, op->detail, op->device);
+	if (model_op_has_kernel(op))
+		return item_of(builder, model_op_call(op), STACK_LEAF_KERNEL, op->detail,
+			       op->device);
 	if (op->type == GPU_OP_SET)
 		return item_of(builder, op->call, STACK_LEAF_SET, 0, op->device);
 	transfer = &builder->model->transfers[op->detail];

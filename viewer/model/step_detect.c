@@ -274,7 +274,7 @@ static void count_calls(struct model *model)
 		if (at == SIZE_MAX)
 			continue;
 		hint = at;
-		if (op->type == GPU_OP_KERNEL)
+		if (model_op_has_kernel(op))
 			steps->items[at].launches++;
 		else if (op->type == GPU_OP_COPY)
 			count_copy(&model->transfers[op->detail], &steps->items[at]);

@@ -186,9 +186,8 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 		const struct gpu_op *op = &model->ops[i];
 
 		tokens->source[i] = i;
-		tokens->token[i] = op->type == GPU_OP_KERNEL
-					   ? token_of_kernel(&space, op->detail)
-					   : token_of_transfer(&space, op->detail);
+		tokens->token[i] = model_op_has_kernel(op) ? token_of_kernel(&space, op->detail)
+							   : token_of_transfer(&space, op->detail);
 	}
 	tokens_sort(model, tokens);
 	map_fini(&space.ids);

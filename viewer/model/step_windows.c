@@ -23,7 +23,7 @@ static uint32_t main_stream(const struct model *model, const struct model_device
 		const struct gpu_op *op = &model->ops[device->first_op + i];
 		uint64_t *ns;
 
-		if (op->type != GPU_OP_KERNEL || op->kernel_class == KERNEL_COMMUNICATION)
+		if (!model_op_has_kernel(op) || op->kernel_class == KERNEL_COMMUNICATION)
 			continue;
 		ns = map_slot(&busy, op->stream, NULL);
 		*ns += (uint64_t)(op->end_ns - op->begin_ns);

@@ -41,7 +41,7 @@ const char *html_part_colour(enum ledger_part part)
 		[LEDGER_COMM] = "#8e5bb5",	    [LEDGER_COPY] = "#d0722b",
 		[LEDGER_IDLE_GPU_WAIT] = "#b9bec9", [LEDGER_IDLE_SYNC] = "#c0392b",
 		[LEDGER_IDLE_ISSUE] = "#d98880",    [LEDGER_IDLE_HOST_AWAY] = "#a04000",
-		[LEDGER_UNKNOWN] = "#909090",
+		[LEDGER_UNKNOWN] = "#909090",	    [LEDGER_GRAPH] = "#4f7f93",
 	};
 
 	return colours[part];
@@ -101,7 +101,7 @@ static const char *op_name(const struct model *model, const struct gpu_op *op)
 						 "copy D2D", "copy H2H", "copy peer"};
 	const struct transfer *transfer;
 
-	if (op->type == GPU_OP_KERNEL)
+	if (model_op_has_kernel(op))
 		return model->kernels[op->detail].short_name;
 	transfer = &model->transfers[op->detail];
 	return transfer->direction <= COPY_PEER ? directions[transfer->direction] : "memset";
@@ -111,7 +111,7 @@ static enum ledger_part op_part(const struct model *model, const struct gpu_op *
 {
 	uint8_t direction;
 
-	if (op->type == GPU_OP_KERNEL)
+	if (model_op_has_kernel(op))
 		return op->kernel_class == KERNEL_COMMUNICATION
 			       ? LEDGER_COMM
 			       : (enum ledger_part)op->kernel_class;

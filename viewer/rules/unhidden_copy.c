@@ -31,7 +31,7 @@ static void add_kernel(void *context, const struct gpu_op *op)
 	struct streams *streams = context;
 	size_t i = 0;
 
-	if (op->type != GPU_OP_KERNEL || op->kernel_class == KERNEL_COMMUNICATION)
+	if (!model_op_has_kernel(op) || op->kernel_class == KERNEL_COMMUNICATION)
 		return;
 	while (i < streams->count && streams->items[i].stream != op->stream)
 		i++;

@@ -41,9 +41,11 @@ static void add_to_shape(struct survey_pass *pass, const struct gpu_op *op, uint
 	pass->survey->product_ns += busy_ns;
 	pass->survey->shaped_ns += busy_ns;
 	use->busy_ns += busy_ns;
-	if (use->last_product != product || !use->products)
+	/* A captured product runs again with every launch of its graph. */
+	if (use->last_product != product || use->last_launch != op->call || !use->products)
 		use->products++;
 	use->last_product = product;
+	use->last_launch = op->origin != MODEL_NONE ? op->call : use->last_launch;
 	if (pass->model->kernels[op->detail].traits.is_split)
 		use->is_split = true;
 	if (busy_ns > use->heaviest_ns) {
@@ -69,7 +71,7 @@ static void add_kernel(void *context, const struct gpu_op *op)
 		use->longest_ns = busy_ns;
 		use->call = op->call;
 	}
-	product = model_call_gemm(pass->model, op->call);
+	product = model_call_gemm(pass->model, model_op_call(op));
 	if (product != MODEL_NONE) {
 		const struct gemm_shape *shape =
 			&pass->model->gemms[pass->model->calls[product].detail];

@@ -15,9 +15,10 @@ struct shape_use {
 	int64_t busy_ns, heaviest_ns;
 	uint64_t products;
 	uint32_t call, kernel; /* of the longest kernel */
-	uint32_t last_product; /* the call counted last */
-	uint64_t refused;      /* calls that returned an error, in the whole run */
-	bool is_split;	       /* split-K or stream-K by a kernel's name */
+	uint32_t last_product; /* the call counted last, and the launch of its graph */
+	uint32_t last_launch;
+	uint64_t refused; /* calls that returned an error, in the whole run */
+	bool is_split;	  /* split-K or stream-K by a kernel's name */
 };
 
 /* Of one kernel. */
