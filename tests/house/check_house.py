@@ -185,6 +185,25 @@ def check_option_manual(repository):
             yield f"{manual.name}: {variable} does not have the default {default}"
 
 
+def check_cases(repository, names):
+    """Every case of tests/cases.tsv has the test that is said to show it, and that test runs."""
+    files = set(names)
+    for number, line in enumerate(lines_of(repository, "tests/cases.tsv"), 1):
+        if line.startswith("#"):
+            continue
+        where, columns = f"tests/cases.tsv:{number}", line.split("\t")
+        if len(columns) != 4 or not all(columns):
+            yield f"{where}: wants case, file, test and what it shows"
+            continue
+        case, name, test, _ = columns
+        text = (repository / name).read_text() if name in files else ""
+        runs = rf"cmocka_unit_test\({test}\)" if name.endswith(".c") else rf"\b{test}\b"
+        if name not in files:
+            yield f"{where}: {case}: there is no {name}"
+        elif not re.search(runs, text):
+            yield f"{where}: {case}: {name} has no {test}"
+
+
 def check_scripts(repository, names):
     """Shell scripts parse, and what is run directly may be run."""
     for name in names:
