@@ -32,13 +32,13 @@ static void job_parse(struct job *job, int argc, char **argv)
 	const struct sample_option options[] = {
 		{"steps", NULL, &job->steps, "steps to run (20)"},
 		{"ranks", NULL, &job->ranks, "processes, one GPU each (2)"},
-		{"layers", NULL, &job->layers, "layers of the model, 64 at most (4)"},
+		{"layers", NULL, &job->layers, "layers of the model, 64 at most (8)"},
 		{"words", NULL, &job->kernel_words, "millions of words per kernel (256)"},
 		{"gradients", NULL, &job->gradient_kib, "KiB of gradients (4096)"},
 		{"buckets", NULL, &job->buckets, "sums per backward pass (one per layer)"},
 		{"micro-batches", NULL, &job->micro_batches, "sums again after each (1)"},
 		{"slow-rank", NULL, &job->slow_rank, "this rank, from 1, is late"},
-		{"slow-ms", NULL, &job->slow_ms, "by so much in every step (10)"},
+		{"slow-ms", NULL, &job->slow_ms, "by so much in every step (60)"},
 		{"hang-rank", NULL, &job->hang_rank, "this rank, from 1, stops"},
 		{"hang-step", NULL, &job->hang_step, "before this step (3)"},
 		{"cured", &job->cured, NULL, "sums while the backward pass goes on"},
@@ -138,7 +138,7 @@ static void train_step(struct replica *replica, const struct job *job)
 
 int main(int argc, char **argv)
 {
-	struct job job = {20, 2, 4, 256, 4096, 0, 1, 0, 10, 0, 3, false};
+	struct job job = {20, 2, 8, 256, 4096, 0, 1, 0, 60, 0, 3, false};
 	static struct replica replica;
 	struct step_pace pace;
 	float sample = 0.0F;

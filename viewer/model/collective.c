@@ -22,7 +22,7 @@ const char *collective_name(enum collective_op kind)
 	static const char *const names[] = {"communication", "all-reduce", "broadcast",
 					    "reduce",	     "all-gather", "reduce-scatter",
 					    "all-to-all",    "gather",	   "scatter",
-					    "message",	     "message"};
+					    "messages",	     "messages"};
 
 	return (size_t)kind < ARRAY_LEN(names) ? names[kind] : names[0];
 }

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_RULES_RULE_H
 #define GPUTRACE_RULES_RULE_H
 
+#include "comm_survey.h"
 #include "copy_stats.h"
 #include "finding.h"
 #include "gpu_table.h"
@@ -29,6 +30,7 @@ struct rule_context {
 	struct copy_stats copies;
 	struct host_stats host;
 	struct work_survey work;
+	struct comm_survey comm;
 	struct memory_survey memory;
 	struct stall_survey stalls;
 	struct replay *replay;	       /* NULL: without GPU times of steady steps */

@@ -242,6 +242,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	copy_stats_build(model, device, &context.copies);
 	host_stats_build(model, device, &context.host);
 	work_survey_build(model, device, &context.work);
+	comm_survey_build(model, device, &context.comm);
 	memory_survey_build(model, device, &context.memory);
 	stall_survey_build(model, device, &context.stalls);
 	if (of->op_count && of->ledger.steady_count)

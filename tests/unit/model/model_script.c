@@ -321,6 +321,16 @@ uint32_t script_add_sync(struct script *script, const struct script_call *call, 
 	return record.call.call_id;
 }
 
+uint32_t script_add_call_record(struct script *script, const struct script_call *call,
+				uint16_t kind, void *record, size_t bytes)
+{
+	struct call_part *part = record;
+
+	*part = call_part_of(script, call);
+	add_row(script, kind, record, bytes, call->thread);
+	return part->call_id;
+}
+
 uint32_t script_add_memory(struct script *script, const struct script_call *call, uint8_t op,
 			   uint8_t kind, uint64_t address, uint64_t bytes)
 {

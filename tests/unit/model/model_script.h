@@ -56,6 +56,9 @@ uint32_t script_add_memory(struct script *script, const struct script_call *call
 uint32_t script_add_gemm(struct script *script, const struct script_call *call,
 			 const struct record_gemm *gemm);
 uint32_t script_add_plain(struct script *script, const struct script_call *call);
+/* A call of any other kind; its common part is filled in. */
+uint32_t script_add_call_record(struct script *script, const struct script_call *call,
+				uint16_t kind, void *record, size_t bytes);
 void script_add_mark(struct script *script, const char *name, int64_t begin_ns, int64_t end_ns);
 /* source: enum mark_source */
 void script_add_mark_of(struct script *script, uint8_t source, const char *name, int64_t begin_ns,
