@@ -37,6 +37,13 @@ void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const 
 			    unsigned int flags);
 void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,
 			    unsigned int flags);
+void capture_copy_3d_peer(struct call *call, const struct cudaMemcpy3DPeerParms *params,
+			  const void *stream, unsigned int flags);
+void capture_copy_driver_3d_peer(struct call *call, const CUDA_MEMCPY3D_PEER *copy,
+				 const void *stream, unsigned int flags);
+/* One record for all copies of the batch. */
+void capture_copy_batch(struct call *call, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
+			const size_t *sizes, size_t count, const void *stream);
 void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
 		 unsigned int flags);
 

@@ -221,6 +221,62 @@ void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const 
 	capture_driver(call, &ends, size, stream, flags);
 }
 
+void capture_copy_3d_peer(struct call *call, const struct cudaMemcpy3DPeerParms *params,
+			  const void *stream, unsigned int flags)
+{
+	if (!params || call->status) {
+		capture_copy_peer(call, NULL, -1, NULL, -1, 0, stream, flags);
+		return;
+	}
+	bool has_array = params->srcArray || params->dstArray;
+	size_t size = params->extent.width * params->extent.height * params->extent.depth;
+	capture_copy_peer(call, params->dstPtr.ptr, params->dstDevice, params->srcPtr.ptr,
+			  params->srcDevice, has_array ? 0 : size, stream, flags);
+}
+
+void capture_copy_driver_3d_peer(struct call *call, const CUDA_MEMCPY3D_PEER *copy,
+				 const void *stream, unsigned int flags)
+{
+	struct ends ends = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
+	uint32_t peer = DEVICE_UNKNOWN;
+	size_t size = 0;
+	if (copy && !call->status) {
+		ends.src = driver_side(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+				       &ends.src_kind);
+		ends.dst = driver_side(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
+				       &ends.dst_kind);
+		size = copy->WidthInBytes * copy->Height * copy->Depth;
+		peer = device_of_context(copy->dstContext);
+	}
+	write_copy(call, &ends, size, COPY_PEER, peer, stream, flags);
+}
+
+/* Directions are looked up for so many copies of a batch; the rest is taken to be like them. */
+#define BATCH_LOOKED_AT 64u
+
+void capture_copy_batch(struct call *call, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
+			const size_t *sizes, size_t count, const void *stream)
+{
+	struct ends first = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
+	unsigned int direction = COPY_UNKNOWN;
+	uint64_t size_bytes = 0;
+	if (!call->status && dsts && srcs && sizes) {
+		for (size_t i = 0; i < count; i++) {
+			struct ends ends = {(const void *)(uintptr_t)dsts[i],
+					    (const void *)(uintptr_t)srcs[i], MEMORY_UNKNOWN,
+					    MEMORY_UNKNOWN};
+			size_bytes += sizes[i];
+			if (i >= BATCH_LOOKED_AT)
+				continue;
+			unsigned int one = guess_direction(&ends);
+			direction = i == 0 || one == direction ? one : COPY_UNKNOWN;
+			if (i == 0)
+				first = ends;
+		}
+	}
+	write_copy(call, &first, size_bytes, direction, DEVICE_UNKNOWN, stream, COPY_ASYNC);
+}
+
 void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
 		 unsigned int flags)
 {

@@ -22,6 +22,11 @@ _Static_assert(offsetof(struct cudaMemcpy3DParms, dstArray) == 64, "offset");
 _Static_assert(offsetof(struct cudaMemcpy3DParms, dstPtr) == 96, "offset");
 _Static_assert(offsetof(struct cudaMemcpy3DParms, extent) == 128, "offset");
 _Static_assert(offsetof(struct cudaMemcpy3DParms, kind) == 152, "offset");
+_Static_assert(sizeof(struct cudaMemcpy3DPeerParms) == 168, "size");
+_Static_assert(offsetof(struct cudaMemcpy3DPeerParms, srcDevice) == 64, "offset");
+_Static_assert(offsetof(struct cudaMemcpy3DPeerParms, dstPtr) == 104, "offset");
+_Static_assert(offsetof(struct cudaMemcpy3DPeerParms, dstDevice) == 136, "offset");
+_Static_assert(offsetof(struct cudaMemcpy3DPeerParms, extent) == 144, "offset");
 _Static_assert(sizeof(struct cudaPitchedPtr) == 32 && sizeof(struct cudaExtent) == 24, "size");
 _Static_assert(cudaMemcpyHostToHost == 0 && cudaMemcpyHostToDevice == 1 &&
 		       cudaMemcpyDeviceToHost == 2 && cudaMemcpyDeviceToDevice == 3 &&

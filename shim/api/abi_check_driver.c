@@ -37,6 +37,12 @@ _Static_assert(offsetof(CUDA_MEMCPY3D, srcDevice) == 48, "offset");
 _Static_assert(offsetof(CUDA_MEMCPY3D, dstMemoryType) == 120, "offset");
 _Static_assert(offsetof(CUDA_MEMCPY3D, dstDevice) == 136, "offset");
 _Static_assert(offsetof(CUDA_MEMCPY3D, WidthInBytes) == 176, "offset");
+_Static_assert(sizeof(CUDA_MEMCPY3D_PEER) == 200, "size");
+_Static_assert(offsetof(CUDA_MEMCPY3D_PEER, srcDevice) == 48, "offset");
+_Static_assert(offsetof(CUDA_MEMCPY3D_PEER, srcContext) == 64, "offset");
+_Static_assert(offsetof(CUDA_MEMCPY3D_PEER, dstDevice) == 136, "offset");
+_Static_assert(offsetof(CUDA_MEMCPY3D_PEER, dstContext) == 152, "offset");
+_Static_assert(offsetof(CUDA_MEMCPY3D_PEER, WidthInBytes) == 176, "offset");
 _Static_assert(CU_MEMORYTYPE_HOST == 1 && CU_MEMORYTYPE_DEVICE == 2 && CU_MEMORYTYPE_ARRAY == 3 &&
 		       CU_MEMORYTYPE_UNIFIED == 4,
 	       "CUmemorytype");
