@@ -33,6 +33,8 @@ static const char usage[] =
 	"block,\n"
 	"                   gpu_kernel, gpu_copy, gpu_set, gpu_sync, clock, loss, site); may be "
 	"repeated\n"
+	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
+	"                   start; with a minus, before its end\n"
 	"\n"
 	"Exit status: 0, or 4 when the trace cannot be read.\n";
 
@@ -259,6 +261,8 @@ static bool format_of(const char *name, enum dump_format *format)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
+		{"from", required_argument, NULL, 'F'},
+		{"to", required_argument, NULL, 'T'},
 		{"format", required_argument, NULL, 'f'},
 		{"kind", required_argument, NULL, 'k'},
 		{"json", no_argument, NULL, 'j'},
@@ -294,6 +298,16 @@ static int run(int argc, char **argv)
 			else
 				return command_usage_error(argv[0], "There is no kind \"%s\".",
 							   optarg);
+			break;
+		case 'F':
+			if (!load_traces_from(optarg))
+				return command_usage_error(
+					argv[0], "--from takes seconds, not \"%s\".", optarg);
+			break;
+		case 'T':
+			if (!load_traces_to(optarg))
+				return command_usage_error(
+					argv[0], "--to takes seconds, not \"%s\".", optarg);
 			break;
 		case 'h':
 			return command_print_help("dump");

@@ -31,6 +31,8 @@ static const char usage[] =
 	"  --html FILE      also write the report as one self-contained page\n"
 	"  --colour WHEN    auto (default), always or never\n"
 	"  --debuginfod     let debugging information be fetched as DEBUGINFOD_URLS says\n"
+	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
+	"                   start; with a minus, before its end\n"
 	"\n"
 	"Exit status: 0, or 4 when a trace cannot be read.\n";
 
@@ -103,10 +105,16 @@ static int print_sites(const struct loaded_traces *traces, bool is_json)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"by", required_argument, NULL, 'b'},	  {"debuginfod", no_argument, NULL, 'd'},
-		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
-		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
-		{"tables", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'},
+		{"from", required_argument, NULL, 'F'},
+		{"to", required_argument, NULL, 'T'},
+		{"by", required_argument, NULL, 'b'},
+		{"debuginfod", no_argument, NULL, 'd'},
+		{"json", no_argument, NULL, 'j'},
+		{"html", required_argument, NULL, 'w'},
+		{"colour", required_argument, NULL, 'c'},
+		{"color", required_argument, NULL, 'c'},
+		{"tables", required_argument, NULL, 't'},
+		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct report_options options = {.has_colour = command_has_colour()};
@@ -148,6 +156,16 @@ static int run(int argc, char **argv)
 							   "--colour is auto, always or "
 							   "never, not \"%s\".",
 							   optarg);
+			break;
+		case 'F':
+			if (!load_traces_from(optarg))
+				return command_usage_error(
+					argv[0], "--from takes seconds, not \"%s\".", optarg);
+			break;
+		case 'T':
+			if (!load_traces_to(optarg))
+				return command_usage_error(
+					argv[0], "--to takes seconds, not \"%s\".", optarg);
 			break;
 		case 'h':
 			return command_print_help("report");

@@ -34,6 +34,51 @@ static void print_error(const char *command, const char *path, const struct erro
 	text_fini(&text);
 }
 
+/* A bound of the part that counts; of the command line, so the same for all traces. */
+struct window_bound {
+	bool is_set, is_from_end;
+	int64_t ns;
+};
+
+static struct window_bound window_from, window_to;
+
+static bool read_bound(const char *text, struct window_bound *bound)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	/* 1e9 s are 31 years. */
+	if (*end || end == text || !(seconds > -1e9 && seconds < 1e9))
+		return false;
+	*bound = (struct window_bound){true, text[0] == '-', (int64_t)(seconds * 1e9)};
+	return true;
+}
+
+bool load_traces_from(const char *seconds)
+{
+	return read_bound(seconds, &window_from);
+}
+
+bool load_traces_to(const char *seconds)
+{
+	return read_bound(seconds, &window_to);
+}
+
+static void set_window(struct trace *trace)
+{
+	const struct trace_health *health = trace_health(trace);
+	int64_t end_ns = health->host_complete_ns, from_ns = INT64_MIN, to_ns = INT64_MAX;
+
+	if (health->gpu_complete_ns > end_ns)
+		end_ns = health->gpu_complete_ns;
+	if (window_from.is_set)
+		from_ns = window_from.ns + (window_from.is_from_end ? end_ns : 0);
+	if (window_to.is_set)
+		to_ns = window_to.ns + (window_to.is_from_end ? end_ns : 0);
+	if (window_from.is_set || window_to.is_set)
+		trace_set_window(trace, from_ns, to_ns);
+}
+
 static int load_file(const char *command, const char *path, bool builds_model,
 		     struct loaded_traces *out)
 {
@@ -45,6 +90,7 @@ static int load_file(const char *command, const char *path, bool builds_model,
 		print_error(command, path, &err);
 		return EXIT_UNREADABLE;
 	}
+	set_window(loaded.trace);
 	if (builds_model) {
 		source = model_source_of_trace(loaded.trace);
 		if (model_build(&source, &loaded.model, &err)) {

@@ -23,6 +23,13 @@ struct loaded_traces {
  * one sentence on stderr about the first that cannot be read. */
 int load_traces(const char *command, char *const *paths, size_t count, bool builds_models,
 		struct loaded_traces *out);
+/*
+ * Only the part of every trace from here on or up to there counts, for all that is loaded later.
+ * The text is seconds since the session's start; with a minus, before the end of what is complete.
+ * False when it is no time.
+ */
+bool load_traces_from(const char *seconds);
+bool load_traces_to(const char *seconds);
 void load_traces_free(struct loaded_traces *traces);
 
 #endif

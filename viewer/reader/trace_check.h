@@ -36,11 +36,11 @@ struct trace_check {
 	uint32_t whole, damaged, spare, unreadable;
 	uint64_t gap_bytes;	   /* without those that follow */
 	uint64_t unfinished_bytes; /* at the end of a file that was cut short: part of a chunk */
-	uint64_t rows;		 /* in whole chunks that count */
-	uint64_t damaged_rows;	 /* as the headers of damaged chunks say */
-	uint16_t session_end;	 /* enum session_end, 0: no END chunk */
-	bool has_index;		 /* an INDEX chunk ends the file */
-	bool index_is_right;	 /* and its entries are what stands in the file */
+	uint64_t rows;		   /* in whole chunks that count */
+	uint64_t damaged_rows;	   /* as the headers of damaged chunks say */
+	uint16_t session_end;	   /* enum session_end, 0: no END chunk */
+	bool has_index;		   /* an INDEX chunk ends the file */
+	bool index_is_right;	   /* and its entries are what stands in the file */
 };
 
 /* 0, or a negative code with the reason in *err when the file is not a trace at all or cannot be

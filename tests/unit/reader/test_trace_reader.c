@@ -182,6 +182,74 @@ static void only_the_wanted_kinds_are_given(void **state)
 	}
 }
 
+/* ---- a part of a trace by time ---- */
+
+struct window_check {
+	const struct trace *trace;
+	int64_t begin_ns, end_ns;
+	uint32_t launches, kernels, outside, memory;
+};
+
+static int check_window(void *context, const struct trace_batch *batch)
+{
+	struct window_check *check = context;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const void *row = (const char *)batch->rows + (size_t)i * batch->row_bytes;
+		int64_t begin_ns;
+
+		if (batch->kind == RECORD_KIND_memory) {
+			check->memory++;
+			continue;
+		}
+		if (batch->kind == RECORD_KIND_launch) {
+			const struct record_launch *launch = row;
+
+			begin_ns = trace_ticks_to_ns(check->trace, launch->call.begin_ticks);
+			check->launches++;
+		} else {
+			const struct record_gpu_kernel *kernel = row;
+
+			begin_ns = trace_gpu_to_ns(check->trace, kernel->gpu.begin_ns);
+			check->kernels++;
+		}
+		check->outside += begin_ns < check->begin_ns || begin_ns >= check->end_ns;
+	}
+	return 0;
+}
+
+static struct window_check read_window(struct trace *trace, int64_t begin_ns, int64_t end_ns)
+{
+	struct window_check check = {.trace = trace, .begin_ns = begin_ns, .end_ns = end_ns};
+
+	trace_set_window(trace, begin_ns, end_ns);
+	assert_int_equal(trace_read(trace,
+				    1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_gpu_kernel |
+					    1ull << RECORD_KIND_memory,
+				    check_window, &check, NULL),
+			 0);
+	assert_int_equal(check.outside, 0);
+	return check;
+}
+
+/* Parts add up to the whole; what outlives events is in every part. */
+static void a_window_gives_the_events_that_begin_in_it(void **state)
+{
+	struct trace *trace = open_golden("v1/train");
+	struct window_check all = read_window(trace, INT64_MIN, INT64_MAX);
+	struct window_check one = read_window(trace, INT64_MIN, 60000000);
+	struct window_check two = read_window(trace, 60000000, 130000000);
+	struct window_check three = read_window(trace, 130000000, INT64_MAX);
+
+	(void)state;
+	assert_true(one.launches > 0 && two.launches > 0 && three.launches > 0);
+	assert_int_equal(one.launches + two.launches + three.launches, all.launches);
+	assert_int_equal(one.kernels + two.kernels + three.kernels, all.kernels);
+	assert_int_equal(two.memory, all.memory);
+	assert_int_equal(read_window(trace, INT64_MAX - 1, INT64_MAX).launches, 0);
+	trace_close(trace);
+}
+
 /* ---- corrupt and foreign files ---- */
 
 static const struct {
@@ -310,6 +378,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_trace_without_gpu_records_says_so),
 		cmocka_unit_test(reading_stops_with_the_callers_answer),
 		cmocka_unit_test(only_the_wanted_kinds_are_given),
+		cmocka_unit_test(a_window_gives_the_events_that_begin_in_it),
 		cmocka_unit_test(corrupt_files_get_a_clear_answer),
 		cmocka_unit_test(what_is_no_file_gets_a_clear_answer),
 		cmocka_unit_test(opening_waits_until_the_writer_lets_go),
