@@ -92,8 +92,8 @@ static void tell_link(const struct simcuda_activity *activity)
 	for (int i = 0; i < (is_peer ? 2 : 1); i++) {
 		const struct sim_device *device = sim_device_get((CUdevice)ordinals[i]);
 
-		if (device && sim_link_work(device->physical, activity->begin_ns,
-					    activity->end_ns, activity->kind == 1))
+		if (device && sim_link_work(device->physical, activity->begin_ns, activity->end_ns,
+					    activity->kind == 1))
 			sim_worker_deliver_soon();
 	}
 }

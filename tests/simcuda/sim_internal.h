@@ -333,10 +333,10 @@ const struct sim_named_cost *sim_model_named_cost(const char *kernel);
 uint64_t sim_model_kernel_ns(const struct sim_device *device, const struct sim_function *function,
 			     const struct simcuda_cost *library_cost, uint64_t threads);
 struct sim_copy_cost {
-	uint64_t start_ns;    /* from the call to the first byte */
-	uint64_t busy_ns;     /* on the engine */
-	uint64_t unstaged_ns; /* how long before the end the host's buffer is free again */
-	bool is_in_command;   /* so small that the host's buffer is free at once */
+	uint64_t start_ns;	       /* from the call to the first byte */
+	uint64_t busy_ns;	       /* on the engine */
+	uint64_t unstaged_ns;	       /* how long before the end the host's buffer is free again */
+	bool is_in_command;	       /* so small that the host's buffer is free at once */
 	double link_share, rate_limit; /* what the kind of memory allows, over any link */
 };
 struct sim_copy_cost sim_model_copy(const struct sim_device *device, size_t bytes, int direction,
@@ -372,7 +372,7 @@ struct sim_job {
 	void *owned;	  /* freed when done */
 	size_t bytes;
 	struct sim_box box; /* of a move or set with rows; else `bytes` in a row */
-	uint32_t value; /* of a set, repeated every `width` bytes */
+	uint32_t value;	    /* of a set, repeated every `width` bytes */
 	unsigned width;
 	uint64_t when_ns; /* of a host function */
 	CUhostFn function;
