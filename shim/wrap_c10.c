@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exported forwarders of libc10, one per row of c10.def. The real function comes first; it is
- * found before the first report where possible, since a report comes under the allocator's mutex
- * and a search takes the loader's lock.
+ * found when the session opens or when a library registers kernels. A report that comes before
+ * either finds it in libc10's own symbol table: reports come under the allocator's mutex, under
+ * which the loader must not be asked.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "capture_block.h"
 #include "lifecycle.h"
 #include "real.h"
+#include "site_elf.h"
 #include "wrap.h"
 
 #define LOOKS_MAX 64
@@ -22,6 +25,7 @@ enum c10_slot {
 
 static wrap_function _Atomic c10_real[1][SLOT_COUNT];
 extern const struct wrap_library wrap_c10;
+static wrap_function find_in_report(unsigned int row);
 
 #define FRAME __builtin_frame_address(0)
 #define C10(name, params, args, record)                                                            \
@@ -31,7 +35,7 @@ extern const struct wrap_library wrap_c10;
 		wrap_function found =                                                              \
 			atomic_load_explicit(&c10_real[0][SLOT_##name], memory_order_acquire);     \
 		if (__builtin_expect(!found, 0))                                                   \
-			found = real_resolve(&wrap_c10, 0, SLOT_##name);                           \
+			found = find_in_report(SLOT_##name);                                       \
 		((void(*) params)found) args;                                                      \
 		record;                                                                            \
 	}
@@ -60,6 +64,35 @@ const struct wrap_library wrap_c10 = {
 	.real = &c10_real[0][0],
 	.not_supported = (wrap_function)c10_not_supported,
 };
+
+struct search {
+	const char *name;
+	uintptr_t found;
+};
+
+/* In libc10, or in a program that has it linked in. */
+static bool look_into(const struct site_elf_module *module, void *argument)
+{
+	struct search *search = argument;
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
+
+	if (!name[0] || !strncmp(name, "libc10.so", 9))
+		search->found = site_elf_symbol(module, search->name);
+	return search->found != 0;
+}
+
+static wrap_function find_in_report(unsigned int row)
+{
+	struct search search = {c10_rows[row].name, 0};
+	wrap_function found;
+
+	if (!site_elf_each_module(look_into, &search))
+		return c10_not_supported;
+	found = (wrap_function)search.found;
+	atomic_store_explicit(&c10_real[0][row], found, memory_order_release);
+	return found;
+}
 
 static _Atomic uint32_t is_found;
 

@@ -33,6 +33,8 @@ setup_test_packages() {
 	look into programs and kill them: binutils procps util-linux
 	second compiler, formatter: clang clang-format
 	check memory use: valgrind
+	report memory through the real libc10: libtorch-dev
+	try an interpreter whose frames are not read: pypy3
 	build and run for aarch64: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 	END
 }

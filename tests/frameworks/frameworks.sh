@@ -377,6 +377,39 @@ case_reports_open_no_session() {
 	no_files
 }
 
+case_a_first_report_does_not_wait_for_the_loader() {
+	needs prog_c10_late "no C++ compiler"
+	cp "$progs/libshim_next.so" "$work"
+	mkfifo "$work/libshim_next_dependency.so"
+	same_with_and_without timeout 30 "$fw/prog_c10_late" "$fw/libc10_cuda.so" "$work/libshim_next.so" \
+		"$work/libshim_next_dependency.so"
+	grep -q '^allocated$' "$work/with.txt" || fail "$(cat "$work/with.txt")"
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^block\top=1\tbytes=1048576\t.*allocated=1048576\t' "the report"
+}
+
+# A real libc10 with its own profiler, which hears all that it hears without the shim.
+real_c10() { # PROGRAM
+	same_with_and_without "$fw/$1"
+	[ "$(grep -c '^usage' "$work/with.txt")" -eq 3 ] && grep -q '^out of memory' "$work/with.txt" ||
+		fail "the profiler heard: $(cat "$work/with.txt")"
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^block\top=1\tbytes=67108864\taddress=0x7000000000\tallocated=100663296\treserved=134217728\tdevice=0\tsite=known' "a block"
+	has "$work/dump.txt" '^block\top=2\tbytes=67108864\t.*allocated=33554432\treserved=134217728\tdevice=0' "its free"
+	has "$work/dump.txt" '^block\top=8\tbytes=1125899906842624\t.*allocated=33554432\treserved=134217728\tdevice=0' "the failure"
+	[ "$(count "$work/dump.txt" '^block\t')" -eq 3 ] || fail "the CPU's block is none of the GPU's"
+}
+
+case_real_libc10_of_debian_reports_to_both() {
+	needs real_c10_debian "no libtorch-dev"
+	real_c10 real_c10_debian
+}
+
+case_real_libc10_of_a_wheel_reports_to_both() {
+	needs wheel/real_c10_wheel "no PyTorch was named by GPUTRACE_TORCH"
+	real_c10 wheel/real_c10_wheel
+}
+
 case_a_full_ring_is_not_waited_for_in_a_report() {
 	needs fake_torch "no C++ compiler"
 	export GPUTRACE_TEST_RING_DUMP=slow GPUTRACE_ON_FULL=wait GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1
