@@ -148,17 +148,7 @@ void capture_context_current(struct call *call, CUcontext context);
 void capture_context_pop(struct call *call);
 
 /* ---- matrix products (capture_gemm.c) ---- */
-struct gemm_shape {
-	int op_a, op_b;
-	int64_t m, n, k, lda, ldb, ldc, batch;
-	int64_t stride_a, stride_b, stride_c;
-	const void *a, *b, *c;
-	int type_a, type_b, type_c; /* cudaDataType, or element types below 0: GEMM_ELEMENT */
-	int compute;		    /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
-};
-#define GEMM_ELEMENT(type) (-(int)ELEMENT_##type)
-enum { BLAS_COMPUTE_SAME = -1, BLAS_COMPUTE_32F = 68 };
-
+#include "gemm_shape.h"
 /* For the table: the parameters of its rows always have the same names. */
 #define GEMM_SIZES                                                                                 \
 	.op_a = transa, .op_b = transb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc
@@ -201,6 +191,9 @@ enum { BLAS_COMPUTE_SAME = -1, BLAS_COMPUTE_32F = 68 };
 	}
 
 void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape);
+/* math: cublasMath_t of the handle; epilogue: cublasLtEpilogue_t, 0 none or not known. */
+void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const void *stream,
+			int math, uint32_t epilogue);
 void capture_blas_create(struct call *call, const void *out);
 void capture_blas_destroy(struct call *call, const void *handle);
 void capture_blas_stream(struct call *call, const void *handle, const void *stream);

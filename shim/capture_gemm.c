@@ -141,7 +141,7 @@ static uint32_t clamp(int64_t value)
 static uint8_t op_letter(int op)
 {
 	static const char letters[] = "NTC";
-	return (uint8_t)(op >= 0 && op < 3 ? letters[op] : op == 3 ? 'C' : '?');
+	return (uint8_t)(op >= 0 && op < 3 ? letters[op] : op == 3 ? 'C' : op == -1 ? 0 : '?');
 }
 
 void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape)
@@ -154,6 +154,12 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 							    memory_order_relaxed);
 		math = atomic_load_explicit(&handles[at].math, memory_order_relaxed);
 	}
+	capture_gemm_write(call, shape, stream, math, 0);
+}
+
+void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const void *stream,
+			int math, uint32_t epilogue)
+{
 	call->flags |=
 		(uint16_t)(CALL_ASYNC |
 			   (streams_is_captured(stream_key(call, stream)) ? CALL_CAPTURED : 0));
@@ -184,6 +190,6 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 							  : 0;
 	gemm->type_compute = compute_of(shape->compute, gemm->type_a, &gemm->math_flags);
 	gemm->reserved0 = 0;
-	gemm->reserved1 = 0;
+	gemm->epilogue = epilogue;
 	thread_commit(call->thread);
 }

@@ -218,6 +218,11 @@ wrap_function real_function(const struct wrap_library *library, unsigned int nod
 	return found ? found : real_resolve(library, node, row);
 }
 
+void *real_symbol(const struct wrap_library *library, unsigned int node, const char *name)
+{
+	return find(library, node, name);
+}
+
 void *real_driver_symbol(const char *name)
 {
 	return find(&wrap_driver, 0, name);

@@ -38,6 +38,10 @@ enum api_number {
 #include "api/rows.h"
 #include "api/nccl.def"
 #include "api/rows_end.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) API_##name,
+#include "api/rows.h"
+#include "api/cublaslt.def"
+#include "api/rows_end.h"
 	/* wrap_lookup.c */
 	API_cuGetProcAddress,
 	API_cuGetProcAddress_v2,
@@ -66,8 +70,9 @@ struct wrap_library {
 };
 
 extern const struct wrap_library wrap_cudart, wrap_driver, wrap_cublas, wrap_nccl;
+extern const struct wrap_library wrap_cublaslt;
 extern const struct wrap_library *const wrap_libraries[];
-#define WRAP_LIBRARY_COUNT 4u
+#define WRAP_LIBRARY_COUNT 5u
 
 /* Name of an API number, "?" outside the tables. */
 const char *wrap_api_name(unsigned int api);

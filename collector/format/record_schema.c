@@ -151,6 +151,7 @@ static const struct record_column columns_gemm[] = {
 	COLUMN(struct record_gemm, 50, type_c, PLAIN),
 	COLUMN(struct record_gemm, 51, type_compute, PLAIN),
 	COLUMN(struct record_gemm, 52, math_flags, PLAIN),
+	COLUMN(struct record_gemm, 53, epilogue, DICTIONARY),
 };
 
 static const struct record_column columns_mark[] = {

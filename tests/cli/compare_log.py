@@ -47,7 +47,7 @@ def from_log(event):
     """(kind, api, numbers) of a log line, None for one that the trace need not have."""
     api, name = event["function"], event["function"].lower()
     if event["tag"] == "blas":
-        if "gemm" not in name:
+        if "gemm" not in name and "matmul" not in name:
             return None
         return ("gemm", api, event["m"], event["n"], event["k"], event["lda"], event["ldb"],
                 event["ldc"], letter(event["opa"]), letter(event["opb"]), element(event["typea"]),

@@ -25,6 +25,12 @@ static void cublas_name(const char *name)
 	with_nodes(name, "cublas");
 }
 
+static void cublaslt_name(const char *name)
+{
+	for (int major = 11; major <= 13; major++)
+		printf("%s@libcublasLt.so.%d\n", name, major);
+}
+
 static void plain_name(const char *name)
 {
 	puts(name);
@@ -46,6 +52,10 @@ int main(void)
 #include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...) cublas_name(#name);
 #include "../../shim/api/blas_rows.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) cublaslt_name(#name);
+#include "../../shim/api/rows.h"
+#include "../../shim/api/cublaslt.def"
+#include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...) plain_name(#name);
 #include "../../shim/api/rows.h"
 #include "../../shim/api/nccl.def"

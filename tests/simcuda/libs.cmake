@@ -53,13 +53,20 @@ add_dependencies(simrt_static simrt) # one of the two makes the generated list
 # cuBLAS: peaks per device come from the viewer's table.
 simlibs_generate(simblas_gpus.inc "${simlibs_dir}/../../viewer/knowledge/gpus.tsv"
   simblas_gen_gpus.awk)
-set(simblas_sources simblas_check.c simblas_driver.c simblas_entries.c simblas_gemm.c
+set(simblas_sources simblas_by_lt.c simblas_check.c simblas_driver.c simblas_entries.c simblas_gemm.c
   simblas_handle.c simblas_model.c simblas_names.c)
 list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
 # cuBLAS's own header says which functions are visible; without it the version script alone does.
 if(NOT EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublas_api.h")
   set_target_properties(simblas PROPERTIES C_VISIBILITY_PRESET default)
+endif()
+
+# cuBLASLt: descriptors of its own, the same model.
+if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublasLt.h")
+  simlibs_shared(simblaslt cublasLt simblaslt.map ${simblas_sources} "${simlibs_dir}/simblaslt_desc.c"
+    "${simlibs_dir}/simblaslt_matmul.c" "${simlibs_gen}/simblas_gpus.inc")
+  add_dependencies(simblaslt simblas) # one of the two makes the generated list
 endif()
 
 # CUPTI: callback ids and result names come from the installed headers, which are a package of their

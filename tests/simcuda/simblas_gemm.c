@@ -47,10 +47,10 @@ static void write_log(const struct simblas_driver *driver, const struct simblas_
 {
 	driver->log("blas", g->function, (int)status,
 		    "m=%lld\tn=%lld\tk=%lld\tlda=%lld\tldb=%lld\tldc=%lld\topa=%d\topb=%d\t"
-		    "typea=%d\ttypeb=%d\ttypec=%d\tbatch=%lld",
+		    "typea=%d\ttypeb=%d\ttypec=%d\tbatch=%lld\tepilogue=%d",
 		    (long long)g->m, (long long)g->n, (long long)g->k, (long long)g->lda,
 		    (long long)g->ldb, (long long)g->ldc, (int)g->opa, (int)g->opb, (int)g->typea,
-		    (int)g->typeb, (int)g->typec, (long long)g->batch);
+		    (int)g->typeb, (int)g->typec, (long long)g->batch, g->epilogue);
 }
 
 cublasStatus_t simblas_gemm_run(cublasHandle_t handle, const struct simblas_gemm *gemm)
@@ -64,6 +64,10 @@ cublasStatus_t simblas_gemm_run(cublasHandle_t handle, const struct simblas_gemm
 	/* Nothing to do is done. */
 	if (status == CUBLAS_STATUS_SUCCESS && gemm->m && gemm->n && gemm->batch) {
 		simblas_handle_bind_thread(handle);
+		if (handle->uses_lt && simblas_by_lt(handle, gemm, &status)) {
+			write_log(handle->driver, gemm, status);
+			return status;
+		}
 		simblas_model_choose(handle, gemm, &choice);
 		status = launch(handle, gemm, &choice);
 	}

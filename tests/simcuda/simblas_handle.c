@@ -51,42 +51,51 @@ static size_t default_workspace_bytes(const struct simblas_gpu *gpu)
 	return gpu->major == 12 ? 12 * MIB : 4 * MIB;
 }
 
-cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
+cublasStatus_t simblas_handle_open(struct cublasContext *handle)
 {
 	const struct simblas_driver *driver = simblas_driver_get();
-	const char *override = getenv("NVIDIA_TF32_OVERRIDE");
-	CUcontext context = NULL;
+	const char *override = getenv("NVIDIA_TF32_OVERRIDE"),
+		   *by_lt = getenv("SIMCUDA_BLAS_BY_LT");
+	cublasStatus_t status;
+
+	if (!driver)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	status = bind_context(driver, &handle->context);
+	if (status != CUBLAS_STATUS_SUCCESS)
+		return status;
+	handle->driver = driver;
+	handle->tf32_override =
+		override && (*override == '0' || *override == '1') ? *override - '0' : -1;
+	handle->uses_lt = by_lt && *by_lt == '1';
+	if (!simblas_gpu_read(driver, &handle->gpu))
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	handle->magic = HANDLE_MAGIC;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
+{
 	cublasHandle_t handle;
 	cublasStatus_t status;
 
 	if (!out)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!driver)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	status = bind_context(driver, &context);
-	if (status != CUBLAS_STATUS_SUCCESS)
-		return status;
 	handle = calloc(1, sizeof(*handle));
 	if (!handle)
 		return CUBLAS_STATUS_ALLOC_FAILED;
-	handle->driver = driver;
-	handle->context = context;
-	handle->tf32_override =
-		override && (*override == '0' || *override == '1') ? *override - '0' : -1;
-	status = CUBLAS_STATUS_NOT_INITIALIZED;
-	if (!simblas_gpu_read(driver, &handle->gpu))
-		goto free_handle;
-	status = CUBLAS_STATUS_ALLOC_FAILED;
-	handle->workspace_bytes = default_workspace_bytes(&handle->gpu);
-	if (driver->MemAlloc(&handle->own_workspace, handle->workspace_bytes))
-		goto free_handle;
+	status = simblas_handle_open(handle);
+	if (status == CUBLAS_STATUS_SUCCESS) {
+		handle->workspace_bytes = default_workspace_bytes(&handle->gpu);
+		if (handle->driver->MemAlloc(&handle->own_workspace, handle->workspace_bytes))
+			status = CUBLAS_STATUS_ALLOC_FAILED;
+	}
+	if (status != CUBLAS_STATUS_SUCCESS) {
+		free(handle);
+		return status;
+	}
 	handle->workspace = (void *)(uintptr_t)handle->own_workspace;
-	handle->magic = HANDLE_MAGIC;
 	*out = handle;
 	return CUBLAS_STATUS_SUCCESS;
-free_handle:
-	free(handle);
-	return status;
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)

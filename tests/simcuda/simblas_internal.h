@@ -57,7 +57,10 @@ struct cublasContext {
 	void *workspace;
 	size_t workspace_bytes;
 	int tf32_override; /* NVIDIA_TF32_OVERRIDE: -1 unset, 0 never, 1 always */
+	bool uses_lt;	   /* SIMCUDA_BLAS_BY_LT=1: products go through cublasLtMatmul */
 };
+/* What cuBLAS and cuBLASLt handles have in common: context, device, settings. */
+cublasStatus_t simblas_handle_open(struct cublasContext *handle);
 bool simblas_handle_is_valid(cublasHandle_t handle);
 /* A thread that has no context yet gets the handle's, as by the runtime inside the real library. */
 void simblas_handle_bind_thread(const struct cublasContext *handle);
@@ -74,7 +77,11 @@ struct simblas_gemm {
 	cublasGemmAlgo_t algorithm;
 	int64_t batch, stridea, strideb, stridec;
 	bool is_pointer_batch;
+	int epilogue; /* cublasLtEpilogue_t, 0 when it is no product of cuBLASLt */
 };
+/* The product by libcublasLt.so.13, as the real library runs many of its own. False: it is not
+ * there or does not take such a product. */
+bool simblas_by_lt(cublasHandle_t handle, const struct simblas_gemm *gemm, cublasStatus_t *status);
 /* Runs one gemm: checks, model, launch, log. */
 cublasStatus_t simblas_gemm_run(cublasHandle_t handle, const struct simblas_gemm *gemm);
 /* The checks of the real library that do not need a device. */

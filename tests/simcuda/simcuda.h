@@ -26,6 +26,7 @@
  *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
  *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
  *   SIMCUDA_FAIL=FUNC:K:R[,...]  the K-th call (from 1) of driver function FUNC returns CUresult R.
+ *   SIMCUDA_BLAS_BY_LT=1    products of libcublas go through cublasLtMatmul, as many real ones do.
  *   SIMCUDA_CUPTI_VERSION=N what cuptiGetVersion reports, with that version's record sizes.
  *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th
  *                           record has no times), drop=K (every K-th record is lost and counted),
@@ -38,6 +39,7 @@
  *         Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory: address= bytes=.
  *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
+ *         epilogue=
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
  *         times on the clock that CUPTI reports. Nodes of a graph have graph= node= as well; the
  *         launch of a graph as a whole is one more line, of KIND graph, with graph= nodes=

@@ -138,7 +138,9 @@ bool model_op_has_kernel(const struct gpu_op *op)
 
 uint32_t model_call_gemm(const struct model *model, uint32_t call)
 {
-	while (call != MODEL_NONE && model->calls[call].kind != RECORD_KIND_gemm)
+	/* A product that runs inside another one is the same product. */
+	while (call != MODEL_NONE && (model->calls[call].kind != RECORD_KIND_gemm ||
+				      (model->calls[call].flags & CALL_REDUNDANT)))
 		call = model->calls[call].parent;
 	return call;
 }
