@@ -57,17 +57,32 @@ static uint32_t find_readback(const struct model *model, uint32_t waiting)
 	return MODEL_NONE;
 }
 
+/* A long call that asks for memory, or launches a kernel for the first time and loads it. A long
+ * one of another kind was interrupted, as launches are. */
+static bool is_other_work(const struct model *model, uint32_t at, int64_t long_ns)
+{
+	const struct host_call *call = &model->calls[at];
+
+	if (call->end_ns - call->begin_ns < long_ns)
+		return false;
+	return call->kind == RECORD_KIND_memory ||
+	       (call->kind == RECORD_KIND_launch && call->detail < model->kernel_count &&
+		model->kernels[call->detail].first_launch == at);
+}
+
 /* The outermost calls of the thread before `root`, from the latest back, as far as they touch the
- * gap: finds the call that was waiting when it began and sums the time inside calls. */
+ * gap: finds the call that was waiting when it began and sums the time inside calls, and inside of
+ * those that are no launches in fact. */
 static uint32_t walk_back(const struct model *model, uint32_t root, int64_t begin_ns,
-			  int64_t *inside_ns)
+			  int64_t long_ns, int64_t *inside_ns, int64_t *other_ns)
 {
 	const struct model_thread *thread = &model->threads[model->calls[root].thread];
 	uint32_t at = root;
 
-	*inside_ns = 0;
+	*inside_ns = *other_ns = 0;
 	while (at-- > thread->first_call) {
 		const struct host_call *call = &model->calls[at];
+		int64_t overlap_ns;
 
 		if (call->parent != MODEL_NONE)
 			continue;
@@ -75,8 +90,10 @@ static uint32_t walk_back(const struct model *model, uint32_t root, int64_t begi
 			break;
 		if ((call->flags & CALL_BLOCKS) && call->begin_ns <= begin_ns + CLOCK_SLACK_NS)
 			return at;
-		*inside_ns +=
-			call->end_ns - (call->begin_ns > begin_ns ? call->begin_ns : begin_ns);
+		overlap_ns = call->end_ns - (call->begin_ns > begin_ns ? call->begin_ns : begin_ns);
+		*inside_ns += overlap_ns;
+		if (is_other_work(model, at, long_ns))
+			*other_ns += overlap_ns;
 	}
 	return MODEL_NONE;
 }
@@ -99,13 +116,22 @@ static uint32_t innermost_blocking(const struct model *model, uint32_t root)
 	return found;
 }
 
+/* Less than this, launches alone explain. */
+static int64_t short_gap_ns(const struct model *model, const struct host_call *launch)
+{
+	int64_t intervals_ns =
+		SHORT_GAP_INTERVALS * model->threads[launch->thread].median_launch_interval_ns;
+
+	return intervals_ns > SHORT_GAP_NS ? intervals_ns : SHORT_GAP_NS;
+}
+
 struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, int64_t end_ns,
 				  const struct gpu_op *ended_by)
 {
 	struct gap_verdict verdict = {
 		.part = LEDGER_UNKNOWN, .call = MODEL_NONE, .launch_call = MODEL_NONE};
 	const struct host_call *launch;
-	int64_t inside_ns, outside_ns, short_ns, until_ns;
+	int64_t inside_ns, other_ns, outside_ns, short_ns, until_ns;
 	uint32_t root, waiting;
 
 	if (!ended_by || ended_by->call == MODEL_NONE)
@@ -117,7 +143,8 @@ struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, i
 		verdict.part = LEDGER_IDLE_GPU_WAIT;
 		return verdict;
 	}
-	waiting = walk_back(model, root, begin_ns, &inside_ns);
+	waiting = walk_back(model, root, begin_ns, short_gap_ns(model, launch), &inside_ns,
+			    &other_ns);
 	if (waiting != MODEL_NONE) {
 		uint32_t readback;
 
@@ -129,19 +156,20 @@ struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, i
 		verdict.call = readback != MODEL_NONE ? readback : waiting;
 		return verdict;
 	}
-	short_ns = SHORT_GAP_INTERVALS * model->threads[launch->thread].median_launch_interval_ns;
-	if (short_ns < SHORT_GAP_NS)
-		short_ns = SHORT_GAP_NS;
+	short_ns = short_gap_ns(model, launch);
 	/* The launching call itself counts as presence from its begin to the end of the gap. */
 	until_ns = model->calls[root].begin_ns < begin_ns ? begin_ns : model->calls[root].begin_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
 	outside_ns = until_ns - begin_ns - inside_ns;
 	inside_ns += end_ns - until_ns;
-	if (end_ns - begin_ns < short_ns || outside_ns < short_ns || outside_ns < inside_ns)
+	if (is_other_work(model, ended_by->call, short_ns))
+		other_ns += end_ns - until_ns;
+	verdict.part = LEDGER_IDLE_HOST_AWAY;
+	if (end_ns - begin_ns < short_ns || outside_ns < short_ns || outside_ns < inside_ns) {
 		verdict.part = LEDGER_IDLE_ISSUE;
-	else
-		verdict.part = LEDGER_IDLE_HOST_AWAY;
+		verdict.other_ns = other_ns;
+	}
 	verdict.call = ended_by->call;
 	return verdict;
 }

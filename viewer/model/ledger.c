@@ -142,6 +142,9 @@ static void charge_idle(struct sweep *sweep, const struct gap_verdict *verdict, 
 	}
 	ledger->charges[*slot].gaps++;
 	ledger->charges[*slot].idle_ns += length_ns;
+	/* A gap that crosses a step's end is charged in pieces. */
+	ledger->charges[*slot].other_ns +=
+		verdict->other_ns < length_ns ? verdict->other_ns : length_ns;
 }
 
 /* Adds [begin, end) to the whole and to the step windows that it crosses. active NULL: idle. */

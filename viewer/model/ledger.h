@@ -74,7 +74,8 @@ struct idle_charge {
 	uint32_t call;	      /* one of the calls it stands for; its site and name are the key */
 	uint32_t launch_call; /* one of the calls that ended such a gap */
 	uint64_t gaps;
-	int64_t idle_ns; /* total over steady steps */
+	int64_t idle_ns;  /* total over steady steps */
+	int64_t other_ns; /* ISSUE: of that, inside of calls that load or allocate */
 };
 
 struct device_ledger {

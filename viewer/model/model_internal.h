@@ -116,6 +116,7 @@ struct gap_verdict {
 	uint32_t call;	      /* to charge, MODEL_NONE nobody */
 	uint32_t launch_call; /* that ended the gap, MODEL_NONE unknown */
 	bool is_readback, is_sync_call;
+	int64_t other_ns; /* ISSUE: inside of calls that load or allocate */
 };
 struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, int64_t end_ns,
 				  const struct gpu_op *ended_by);

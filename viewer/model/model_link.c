@@ -336,6 +336,22 @@ static void link_launch_intervals(struct model *model)
 	free(intervals);
 }
 
+static void link_first_launches(struct model *model)
+{
+	for (size_t i = 0; i < model->kernel_count; i++)
+		model->kernels[i].first_launch = MODEL_NONE;
+	for (size_t i = 0; i < model->call_count; i++) {
+		const struct host_call *call = &model->calls[i];
+		uint32_t *first;
+
+		if (call->kind != RECORD_KIND_launch || call->detail >= model->kernel_count)
+			continue;
+		first = &model->kernels[call->detail].first_launch;
+		if (*first == MODEL_NONE || call->begin_ns < model->calls[*first].begin_ns)
+			*first = (uint32_t)i;
+	}
+}
+
 static int compare_marks(const void *left, const void *right)
 {
 	const struct step_mark *a = left, *b = right;
@@ -376,6 +392,7 @@ void model_link(struct model_builder *builder)
 	model_link_graphs(builder);
 	link_range(model);
 	link_launch_intervals(model);
+	link_first_launches(model);
 	if (model->memory_event_count)
 		link_memory_events(model);
 	if (model->step_mark_count)

@@ -8,16 +8,25 @@
 /* A kernel inside a CUDA graph costs about this much between kernels; what remains of the idle time
  * after capture. */
 #define GRAPH_NODE_NS 1500.0
-/* A median needs something to be the median of. */
+/* A median of fewer says nothing; the ledger needs as many. */
 #define LEAST_KERNELS 10
-/* Idle time that this many median intervals per kernel do not explain was spent in other calls. */
-#define EXPLAINED 5.0
+
+/* Idle time per step inside of calls that are no launches in fact: they allocate or load code. */
+static double other_calls_ms(const struct rule_context *context)
+{
+	int64_t other_ns = 0;
+
+	for (size_t i = 0; i < context->ledger->charge_count; i++)
+		other_ns += context->ledger->charges[i].other_ns;
+	return rule_ms(context, other_ns);
+}
 
 static void run(struct rule_context *context)
 {
 	const struct host_stats *host = &context->host;
-	double issue_ms = ledger_part_ms(context->ledger, LEDGER_IDLE_ISSUE);
-	double percent = ledger_part_percent(context->ledger, LEDGER_IDLE_ISSUE);
+	double other_ms = other_calls_ms(context);
+	double issue_ms = ledger_part_ms(context->ledger, LEDGER_IDLE_ISSUE) - other_ms;
+	double percent = rule_percent(context, issue_ms);
 	double kernels = (double)host->kernels / context->steady_steps;
 	double interval_us = (double)host->median_launch_interval_ns / 1e3;
 	double kernel_us = (double)host->median_kernel_ns / 1e3;
@@ -26,8 +35,14 @@ static void run(struct rule_context *context)
 
 	if (percent < ISSUE_PERCENT) {
 		rule_silent(context,
-			    "waiting for launches is %.1f %% of the step (raised from %.0f %%)",
-			    percent, ISSUE_PERCENT);
+			    "waiting for launches is %.1f %% of the step (raised from %.0f %%); "
+			    "allocating and loading code take another %.1f %%",
+			    percent, ISSUE_PERCENT, rule_percent(context, other_ms));
+		return;
+	}
+	if (host->kernels < LEAST_KERNELS) {
+		rule_not_judged(context, "%llu kernels are too few to speak of a launch rate",
+				(unsigned long long)host->kernels);
 		return;
 	}
 	if (!host->median_launch_interval_ns) {
@@ -39,18 +54,6 @@ static void run(struct rule_context *context)
 			    "the median kernel (%.1f us) is longer than the median launch "
 			    "interval (%.1f us)",
 			    kernel_us, interval_us);
-		return;
-	}
-	if (host->kernels < LEAST_KERNELS) {
-		rule_silent(context, "%llu kernels are too few to speak of a launch rate",
-			    (unsigned long long)host->kernels);
-		return;
-	}
-	if (issue_ms * 1e3 > EXPLAINED * kernels * interval_us) {
-		rule_silent(context,
-			    "%.0f launches, one every %.1f us, do not explain %.2f ms of waiting: "
-			    "the thread was inside other calls (allocation, module loads)",
-			    kernels, interval_us, issue_ms);
 		return;
 	}
 	for (size_t i = 0; i < context->ledger->charge_count && call == MODEL_NONE; i++) {
@@ -85,15 +88,17 @@ const struct rule rule_launch_bound = {
 	.id = "GT501",
 	.title = "launch bound",
 	.page =
-"Raised when the ledger part \"launches too slow\" is at least 10 % of the mean steady step and\n"
-"the median time from one launch to the next is longer than the median kernel.\n"
+"Raised when the ledger part \"launches too slow\", without what allocates or loads code, is at\n"
+"least 10 % of the mean steady step and the median time from one launch to the next is longer\n"
+"than the median kernel.\n"
 "\n"
 "A gap is issue-bound when the launching thread was inside CUDA calls, or when the gap is\n"
-"shorter than 1 ms or 20 median launch intervals, and no wait had drained the queue.\n"
+"shorter than 1 ms or 20 median launch intervals, and no wait had drained the queue. Calls of\n"
+"that length that allocate or free, or launch a kernel for the first time, do not count here.\n"
 "\n"
-"Gain: up to the whole part; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
-"Silent: long kernels; gaps that a wait or the host's absence explains; fewer than 10\n"
-"kernels; waiting that is more than 5 median intervals per kernel, which other calls explain.\n"
+"Gain: up to all of it; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
+"Silent: long kernels; gaps that a wait, allocation, loading or the host's absence explain.\n"
+"Not judged: fewer than 10 kernels, of which no median speaks.\n"
 "Wrong when: shapes change every step, so that a graph cannot be reused.\n",
 	.run = run,
 };
