@@ -14,6 +14,8 @@
  *   gpu_stream_open(&s) gpu_stream_close(s) gpu_stream_wait_event(s, e) gpu_stream_sync(s)
  *   gpu_event_open(&e) gpu_event_close(e) gpu_event_record(e, s) gpu_event_sync(e)
  *   gpu_device_sync() gpu_pci_address(text, size)
+ *   gpu_use(device) gpu_enable_peer(device)     the device of the calls that follow
+ *   gpu_peer_copy_async(to, to_device, from, from_device, bytes, stream)
  *   gpu_launch(kernel, words, stream, out, in)  a kernel of kernels.def over `words` 32-bit words
  *   gpu_gemm(...) gpu_gemm_batched(...) gpu_gemm_stream(s)  cuBLAS, see gpu_blas.h
  *

@@ -11,7 +11,12 @@
 struct gpu_driver gpu_driver;
 struct gpu_cublas gpu_cublas;
 
-static int driver_device;
+enum { DEVICES = 16 };
+
+static struct {
+	void *context; /* NULL until first used */
+	int handle;
+} driver_devices[DEVICES];
 static void *driver_modules[GPU_KERNEL_COUNT];
 
 #define PTX_HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -141,15 +146,23 @@ static void cublas_open(void)
 	GPU_TRY(gpu_cublas.create(&gpu_cublas.handle));
 }
 
+void *gpu_context(int ordinal)
+{
+	if (ordinal < 0 || ordinal >= DEVICES)
+		return NULL;
+	if (!driver_devices[ordinal].context) {
+		GPU_TRY(gpu_driver.device_get(&driver_devices[ordinal].handle, ordinal));
+		GPU_TRY(gpu_driver.primary_retain(&driver_devices[ordinal].context,
+						  driver_devices[ordinal].handle));
+	}
+	return driver_devices[ordinal].context;
+}
+
 void gpu_open(void)
 {
-	void *context = NULL;
-
 	driver_open();
 	GPU_TRY(gpu_driver.init(0));
-	GPU_TRY(gpu_driver.device_get(&driver_device, 0));
-	GPU_TRY(gpu_driver.primary_retain(&context, driver_device));
-	GPU_TRY(gpu_driver.context_set(context));
+	GPU_TRY(gpu_driver.context_set(gpu_context(0)));
 	for (int i = 0; i < GPU_KERNEL_COUNT; i++) {
 		GPU_TRY(gpu_driver.module_load(&driver_modules[i], driver_kernels[i].ptx));
 		GPU_TRY(gpu_driver.module_function(&gpu_driver.kernels[i], driver_modules[i],
@@ -163,5 +176,9 @@ void gpu_close(void)
 	GPU_TRY(gpu_cublas.destroy(gpu_cublas.handle));
 	for (int i = 0; i < GPU_KERNEL_COUNT; i++)
 		GPU_TRY(gpu_driver.module_unload(driver_modules[i]));
-	GPU_TRY(gpu_driver.primary_release(driver_device));
+	for (int i = 0; i < DEVICES; i++) {
+		if (driver_devices[i].context)
+			GPU_TRY(gpu_driver.primary_release(driver_devices[i].handle));
+		driver_devices[i].context = NULL;
+	}
 }

@@ -44,6 +44,8 @@ extern struct gpu_cublas gpu_cublas;
 /* Both end the sample with a sentence when there is no usable driver, device or cuBLAS. */
 void gpu_open(void);
 void gpu_close(void);
+/* The primary context of a device, retained at its first use until gpu_close(). */
+void *gpu_context(int ordinal);
 
 #define GPU_NON_BLOCKING   1u /* CU_STREAM_NON_BLOCKING */
 #define GPU_DISABLE_TIMING 2u /* CU_EVENT_DISABLE_TIMING */
@@ -70,7 +72,12 @@ void gpu_close(void);
 #define gpu_event_record(event, stream)	     gpu_driver.event_record(event, stream)
 #define gpu_event_sync(event)		     gpu_driver.event_sync(event)
 #define gpu_device_sync()		     gpu_driver.context_sync()
-#define gpu_pci_address(text, size)	     gpu_driver.pci_address(text, size, 0)
+#define gpu_use(device)			     gpu_driver.context_set(gpu_context(device))
+#define gpu_enable_peer(device)		     gpu_driver.enable_peer(gpu_context(device), 0)
+#define gpu_peer_copy_async(to, to_device, from, from_device, bytes, stream)                       \
+	gpu_driver.peer_copy_async((uintptr_t)(to), gpu_context(to_device), (uintptr_t)(from),     \
+				   gpu_context(from_device), bytes, stream)
+#define gpu_pci_address(text, size) gpu_driver.pci_address(text, size, 0)
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	gpu_driver.launch(gpu_driver.kernels[GPU_KERNEL_##kernel], gpu_blocks(words), 1, 1,        \

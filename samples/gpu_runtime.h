@@ -87,7 +87,11 @@ static inline void gpu_close(void)
 #define gpu_event_record(event, stream)	     cudaEventRecord(event, stream)
 #define gpu_event_sync(event)		     cudaEventSynchronize(event)
 #define gpu_device_sync()		     cudaDeviceSynchronize()
-#define gpu_pci_address(text, size)	     cudaDeviceGetPCIBusId(text, size, 0)
+#define gpu_use(device)			     cudaSetDevice(device)
+#define gpu_enable_peer(device)		     cudaDeviceEnablePeerAccess(device, 0)
+#define gpu_peer_copy_async(to, to_device, from, from_device, bytes, stream)                       \
+	cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream)
+#define gpu_pci_address(text, size) cudaDeviceGetPCIBusId(text, size, 0)
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	(kernel<<<gpu_blocks(words), GPU_BLOCK_THREADS, 0, stream>>>((float *)(out),               \
