@@ -45,7 +45,9 @@ def triple(cells, name):
 
 def from_log(event):
     """(kind, api, numbers) of a log line, None for one that the trace need not have."""
-    api, name = event["function"], event["function"].lower()
+    # The trace marks a call on a per-thread default stream by a flag, not by the twin's name.
+    api = re.sub(r"_pt(ds|sz)$", "", event["function"])
+    name = api.lower()
     if event["tag"] == "blas":
         if "gemm" not in name and "matmul" not in name:
             return None
