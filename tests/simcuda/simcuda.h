@@ -9,11 +9,14 @@
  *   libcudart_static.a  the same objects for nvcc's default -cudart static
  *   libcublas.so.13     the gemm family; launches plausibly named kernels through the driver API
  *   libcupti.so.13      activity records of what the simulated driver did
+ *   libnvidia-ml.so.1   what NVML tells of a described machine
  *
  * Environment (read at cuInit unless noted):
  *   SIMCUDA_GPU=NAME        row of viewer/knowledge/gpus.tsv: its name, or a lower-case alias with
  *                           dashes such as a100-sxm-80gb, h100-sxm, rtx4090. Default a100-sxm-80gb.
  *   SIMCUDA_GPUS=N          number of devices, 1..16. Default 1.
+ *   SIMCUDA_MACHINE=DIR     a machine made by sim_machine (machines/README.md): its GPUs, links and
+ *                           nodes; then SIMCUDA_GPU, SIMCUDA_GPUS and SIMCUDA_LINK_GBS do not count.
  *   SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's.
  *   SIMCUDA_OTHERS_MIB=N    of it, held by other processes. Default 0.
  *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
@@ -35,7 +38,7 @@
  * Log: one line per event, fields separated by tabs, written when the call returns:
  *   call  SEQ TID FUNCTION RESULT key=value...   every driver call that allocates, frees, copies,
  *         sets, launches, synchronises, or touches streams, events, modules; values in decimal,
- *         addresses in 0x hex. Copies: dst= src= bytes= stream= async= direction=h2d|d2h|d2d|h2h
+ *         addresses in 0x hex. Copies: dst= src= bytes= stream= async= direction=h2d|d2h|d2d|h2h|peer
  *         Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory: address= bytes=.
  *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=

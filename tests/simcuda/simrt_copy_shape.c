@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies and sets of the simulated runtime in two and three dimensions, and batches. All take the
- * driver function of the same shape; copies of arrays are refused, since this runtime makes none.
+ * driver function of the same shape; copies of arrays are refused.
  */
 #include "simrt_internal.h"
 
