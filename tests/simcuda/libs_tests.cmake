@@ -20,6 +20,7 @@ function(simlibs_test name)
 endfunction()
 
 simlibs_test(test_simrt LIBS simrt)
+simlibs_test(test_simrt_copies LIBS simrt)
 if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublas_v2.h")
   simlibs_test(test_simblas LIBS simblas simrt)
   if(TARGET simcupti)
