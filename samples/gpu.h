@@ -16,6 +16,9 @@
  *   gpu_device_sync() gpu_pci_address(text, size)
  *   gpu_use(device) gpu_enable_peer(device)     the device of the calls that follow
  *   gpu_peer_copy_async(to, to_device, from, from_device, bytes, stream)
+ *   gpu_capture_begin(s) gpu_capture_end(s, &g)  what s is given meanwhile becomes a graph
+ *   gpu_graph_instantiate(&exec, g) gpu_graph_update(exec, g) gpu_graph_launch(exec, s)
+ *   gpu_graph_close(g) gpu_graph_exec_close(exec)
  *   gpu_launch(kernel, words, stream, out, in)  a kernel of kernels.def over `words` 32-bit words
  *   gpu_gemm(...) gpu_gemm_batched(...) gpu_gemm_stream(s)  cuBLAS, see gpu_blas.h
  *

@@ -14,6 +14,8 @@
 typedef unsigned long long gpu_address; /* CUdeviceptr */
 typedef void *gpu_stream;
 typedef void *gpu_event;
+typedef void *gpu_graph;
+typedef void *gpu_graph_exec;
 
 enum gpu_kernel {
 #define KERNEL(name, body) GPU_KERNEL_##name,
@@ -78,6 +80,15 @@ void *gpu_context(int ordinal);
 	gpu_driver.peer_copy_async((uintptr_t)(to), gpu_context(to_device), (uintptr_t)(from),     \
 				   gpu_context(from_device), bytes, stream)
 #define gpu_pci_address(text, size) gpu_driver.pci_address(text, size, 0)
+
+#define gpu_capture_begin(stream)	   gpu_driver.capture_begin(stream, 0)
+#define gpu_capture_end(stream, graph)	   gpu_driver.capture_end(stream, graph)
+#define gpu_graph_instantiate(exec, graph) gpu_driver.graph_instantiate(exec, graph, 0)
+#define gpu_graph_launch(exec, stream)	   gpu_driver.graph_launch(exec, stream)
+#define gpu_graph_update(exec, graph)                                                              \
+	gpu_driver.graph_update(exec, graph, (void *[4]){NULL, NULL, NULL, NULL})
+#define gpu_graph_close(graph)	   gpu_driver.graph_destroy(graph)
+#define gpu_graph_exec_close(exec) gpu_driver.graph_exec_destroy(exec)
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	gpu_driver.launch(gpu_driver.kernels[GPU_KERNEL_##kernel], gpu_blocks(words), 1, 1,        \

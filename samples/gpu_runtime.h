@@ -12,6 +12,8 @@
 
 typedef cudaStream_t gpu_stream;
 typedef cudaEvent_t gpu_event;
+typedef cudaGraph_t gpu_graph;
+typedef cudaGraphExec_t gpu_graph_exec;
 
 /* One word in, one word out. */
 static __device__ inline void gpu_body_STREAM(float *out, const float *in, size_t words)
@@ -92,6 +94,27 @@ static inline void gpu_close(void)
 #define gpu_peer_copy_async(to, to_device, from, from_device, bytes, stream)                       \
 	cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream)
 #define gpu_pci_address(text, size) cudaDeviceGetPCIBusId(text, size, 0)
+
+#define gpu_capture_begin(stream)	   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal)
+#define gpu_capture_end(stream, graph)	   cudaStreamEndCapture(stream, graph)
+#define gpu_graph_instantiate(exec, graph) cudaGraphInstantiateWithFlags(exec, graph, 0)
+#define gpu_graph_launch(exec, stream)	   cudaGraphLaunch(exec, stream)
+#define gpu_graph_close(graph)		   cudaGraphDestroy(graph)
+#define gpu_graph_exec_close(exec)	   cudaGraphExecDestroy(exec)
+
+static inline cudaError_t gpu_graph_update(cudaGraphExec_t exec, cudaGraph_t graph)
+{
+#if CUDART_VERSION >= 12000
+	cudaGraphExecUpdateResultInfo info;
+
+	return cudaGraphExecUpdate(exec, graph, &info);
+#else
+	cudaGraphExecUpdateResult result;
+	cudaGraphNode_t node;
+
+	return cudaGraphExecUpdate(exec, graph, &node, &result);
+#endif
+}
 
 #define gpu_launch(kernel, words, stream, out, in)                                                 \
 	(kernel<<<gpu_blocks(words), GPU_BLOCK_THREADS, 0, stream>>>((float *)(out),               \

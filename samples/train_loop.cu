@@ -6,6 +6,7 @@
  *   vocabulary 50257 and feed-forward 10922 are not padded          cure --vocabulary 50304
  *                                                                        --feed-forward 10944
  *   the loss is read and the step is timed by waiting for the GPU   cure --no-wait
+ * --graph replays backward pass and optimizer as a CUDA graph, which cures none of them.
  * Cure of all: --cured. A later --vocabulary or --feed-forward still counts.
  */
 #include "batch_loader.h"
@@ -15,7 +16,8 @@ enum { LOGGING_US = 3000, COLLATING_US = 3000 };
 
 struct job {
 	long steps, rows, layers, vocabulary, feed_forward, features;
-	bool cured, overlap, no_wait;
+	bool cured, overlap, no_wait, graph;
+	gpu_graph_exec replay; /* with `graph`, from the first step on */
 };
 
 static void job_parse(struct job *job, int argc, char **argv)
@@ -29,6 +31,7 @@ static void job_parse(struct job *job, int argc, char **argv)
 		{"feed-forward", NULL, &job->feed_forward, "width of the hidden layers (10922)"},
 		{"overlap", &job->overlap, NULL, "pinned batches, copied one step ahead"},
 		{"no-wait", &job->no_wait, NULL, "reads the losses after the loop, times nothing"},
+		{"graph", &job->graph, NULL, "backward pass and optimizer as a CUDA graph"},
 		{"cured", &job->cured, NULL, "all cures; vocabulary 50304, feed-forward 10944"},
 		{NULL, NULL, NULL, NULL}};
 
@@ -43,9 +46,29 @@ static void job_parse(struct job *job, int argc, char **argv)
 		job->layers = GPT_MAX_LAYERS;
 }
 
+static void backward_and_optimize(struct job *job, const struct gpt_model *model)
+{
+	gpu_graph graph;
+
+	if (job->graph && !job->replay) {
+		GPU_TRY(gpu_capture_begin(model->stream));
+		gpt_backward(model);
+		gpt_optimize(model);
+		GPU_TRY(gpu_capture_end(model->stream, &graph));
+		GPU_TRY(gpu_graph_instantiate(&job->replay, graph));
+		GPU_TRY(gpu_graph_close(graph));
+	}
+	if (job->graph) {
+		GPU_TRY(gpu_graph_launch(job->replay, model->stream));
+		return;
+	}
+	gpt_backward(model);
+	gpt_optimize(model);
+}
+
 /* One step; loss is pinned and filled when the GPU gets there. */
-static void train_step(const struct job *job, const struct gpt_model *model,
-		       struct batch_loader *loader, float *loss)
+static void train_step(struct job *job, const struct gpt_model *model, struct batch_loader *loader,
+		       float *loss)
 {
 	void *batch = batch_loader_next(loader);
 
@@ -55,8 +78,7 @@ static void train_step(const struct job *job, const struct gpt_model *model,
 	if (!job->no_wait)
 		GPU_TRY(gpu_stream_sync(model->stream));
 	step_host_work(LOGGING_US);
-	gpt_backward(model);
-	gpt_optimize(model);
+	backward_and_optimize(job, model);
 	if (!job->no_wait)
 		GPU_TRY(gpu_device_sync());
 	step_host_work(COLLATING_US);
@@ -64,7 +86,7 @@ static void train_step(const struct job *job, const struct gpt_model *model,
 
 int main(int argc, char **argv)
 {
-	struct job job = {30, 1024, 2, 0, 0, 32, false, false, false};
+	struct job job = {30, 1024, 2, 0, 0, 32, false, false, false, false, NULL};
 	static struct gpt_model model;
 	struct batch_loader loader;
 	struct step_pace pace;
@@ -97,6 +119,8 @@ int main(int argc, char **argv)
 	       "%s\n",
 	       job.steps, job.layers, job.vocabulary, job.feed_forward,
 	       equal ? "equals the host's" : "DIFFERS from the host's");
+	if (job.replay)
+		GPU_TRY(gpu_graph_exec_close(job.replay));
 	step_pace_close(&pace);
 	GPU_TRY(gpu_host_free(losses));
 	batch_loader_close(&loader);
