@@ -89,7 +89,10 @@ static void measure_gpu(const struct model *model, size_t device, struct host_st
 
 			if (!model_op_has_kernel(op))
 				continue;
-			stats->kernels++;
+			if (op->type == GPU_OP_GRAPH)
+				stats->graphs++;
+			else
+				stats->kernels++;
 			sample_add(&lengths, op->end_ns - op->begin_ns);
 			if (op->call != MODEL_NONE)
 				sample_add(&queues, op->begin_ns - model->calls[op->call].end_ns);

@@ -8,10 +8,11 @@
 #include "model.h"
 
 struct host_stats {
-	bool has_thread;  /* false: no launch of this device is in the file */
-	uint16_t thread;  /* that launches most for the device */
-	uint64_t kernels; /* that ran on the device in steady steps */
-	int64_t median_kernel_ns;
+	bool has_thread;		   /* false: no launch of this device is in the file */
+	uint16_t thread;		   /* that launches most for the device */
+	uint64_t kernels;		   /* that ran on the device in steady steps */
+	uint64_t graphs;		   /* likewise, timed as wholes */
+	int64_t median_kernel_ns;	   /* of both */
 	int64_t median_launch_interval_ns; /* begin to begin, that thread, steady steps */
 	int64_t median_queue_ns;	   /* from the return of a launch to its kernel's begin */
 	double wait_ms;			   /* per step, that thread inside blocking calls */

@@ -8,6 +8,7 @@
 
 #include "report_hta.h"
 #include "report_live.h"
+#include "report_graphs.h"
 #include "report_memory.h"
 #include "report_training.h"
 #include "text.h"
@@ -150,6 +151,7 @@ static void add_device(struct json *json, const struct device_report *device,
 	json_unsigned(json, "peak_memory_bytes", of->memory.peak_bytes);
 	json_unsigned(json, "gpu_operations", of->op_count);
 	report_training_json(json, device, symbols);
+	report_graphs_json(json, device, symbols);
 	report_live_json(json, device);
 	report_memory_json(json, device, symbols);
 	report_hta_json(json, device);

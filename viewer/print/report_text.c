@@ -11,6 +11,7 @@
 #include "printable.h"
 #include "report_hta.h"
 #include "report_live.h"
+#include "report_graphs.h"
 #include "report_memory.h"
 #include "report_training.h"
 
@@ -290,6 +291,7 @@ static void print_device(const struct page *page, const struct device_report *de
 		fprintf(page->to, "\n  No GPU times in steady steps: no ledger.\n");
 	print_counts(page, device);
 	report_training_text(page->to, device, symbols, BOLD(page), PLAIN(page));
+	report_graphs_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	report_live_text(page->to, device, BOLD(page), PLAIN(page));
 	report_memory_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	if (page->shows_hta)

@@ -80,5 +80,6 @@ const struct rule rule_decode_memory_roof = {
 "the size halve the time.\n"
 "Silent: fewer such products. Not judged: unknown GPU or vGPU.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

@@ -27,7 +27,8 @@ static void run(struct rule_context *context)
 	double other_ms = other_calls_ms(context);
 	double issue_ms = ledger_part_ms(context->ledger, LEDGER_IDLE_ISSUE) - other_ms;
 	double percent = rule_percent(context, issue_ms);
-	double kernels = (double)host->kernels / context->steady_steps;
+	uint64_t launched = host->kernels + host->graphs; /* a graph is launched like a kernel */
+	double kernels = (double)launched / context->steady_steps;
 	double interval_us = (double)host->median_launch_interval_ns / 1e3;
 	double kernel_us = (double)host->median_kernel_ns / 1e3;
 	uint32_t call = MODEL_NONE;
@@ -40,9 +41,9 @@ static void run(struct rule_context *context)
 			    percent, ISSUE_PERCENT, rule_percent(context, other_ms));
 		return;
 	}
-	if (host->kernels < LEAST_KERNELS) {
+	if (launched < LEAST_KERNELS) {
 		rule_not_judged(context, "%llu kernels are too few to speak of a launch rate",
-				(unsigned long long)host->kernels);
+				(unsigned long long)launched);
 		return;
 	}
 	if (!host->median_launch_interval_ns) {

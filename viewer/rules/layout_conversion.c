@@ -61,5 +61,6 @@ const struct rule rule_layout_conversion = {
 "Silent: few conversions, no convolutions.\n"
 "Wrong when: parts of the model only exist for NCHW; then conversions move, they do not vanish.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

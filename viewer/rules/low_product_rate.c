@@ -152,5 +152,6 @@ const struct rule rule_low_product_rate = {
 "Not judged: unknown GPU or vGPU, no shapes, kernels whose names do not tell their units.\n"
 "Wrong when: the kernel does more than the product (fused epilogues, sparsity).\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

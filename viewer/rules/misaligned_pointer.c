@@ -53,5 +53,6 @@ const struct rule rule_misaligned_pointer = {
 "which are GT201. Not judged: operands that were not recorded.\n"
 "Wrong when: the copy that the cure needs costs more than it gains.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

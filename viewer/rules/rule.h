@@ -46,6 +46,7 @@ struct rule {
 	void (*run)(struct rule_context *context);
 	bool is_about_memory; /* runs without times of GPU work too */
 	bool is_about_calls;  /* likewise: what calls returned, how the process was set up */
+	bool needs_nodes;     /* says nothing of graphs that were timed as wholes */
 };
 
 /* All rules, by id. */

@@ -223,6 +223,29 @@ static int compare_findings(const void *left, const void *right)
 	return (a->call > b->call) - (a->call < b->call);
 }
 
+/* From this share of the step on, what a rule did not find may hide in graphs without nodes. */
+#define GRAPH_PERCENT 10.0
+
+/* A rule about kernels that found nothing has seen none of what graphs replayed. */
+static void doubt(struct rule_context *context, size_t judgements)
+{
+	struct finding_list *list = context->findings;
+	double percent = ledger_part_percent(context->ledger, LEDGER_GRAPH);
+
+	if (!context->rule->needs_nodes || percent < GRAPH_PERCENT)
+		return;
+	for (size_t i = judgements; i < list->judgement_count; i++) {
+		if (list->judgements[i].status != JUDGED_SILENT)
+			continue;
+		free(list->judgements[i].reason);
+		list->judgements[i].status = NOT_JUDGED;
+		list->judgements[i].reason = text_format("graph replays without nodes are %.1f %% "
+							 "of the step; GPUTRACE_GRAPHS=nodes "
+							 "records them, and slows graphs down",
+							 percent);
+	}
+}
+
 void rules_run(const struct model *model, size_t device, struct finding_list *out)
 {
 	const struct model_device *of = &model->devices[device];
@@ -265,6 +288,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 			judge(&context, JUDGED_RAISED, text_format("%zu", out->count - findings));
 		else if (out->judgement_count == judgements)
 			rule_silent(&context, "nothing found");
+		doubt(&context, judgements);
 	}
 	combined_gain_set(&context, out);
 	replay_free(context.replay);

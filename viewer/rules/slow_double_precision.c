@@ -96,5 +96,6 @@ const struct rule rule_slow_double_precision = {
 "Silent: 6.0, 7.0, 8.0, 9.0, 10.0, which have fp64 units. Not judged: unknown compute capability.\n"
 "Wrong when: the problem needs double precision.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

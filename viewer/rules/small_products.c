@@ -117,5 +117,6 @@ const struct rule rule_small_products = {
 "the weights they read. Not judged: no shapes, no tile in the names, unknown number of SMs.\n"
 "Wrong when: the products depend on each other and the batch is given.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

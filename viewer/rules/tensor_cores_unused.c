@@ -151,5 +151,6 @@ const struct rule rule_tensor_cores_unused = {
 "Not judged: unknown compute capability, vGPU.\n"
 "Wrong when: the results need the 23 bits of fp32.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

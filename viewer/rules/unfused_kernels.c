@@ -163,5 +163,6 @@ const struct rule rule_unfused_kernels = {
 "kernels that stand alone between products.\n"
 "Wrong when: neighbours do not depend on each other, or work on different shapes.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

@@ -209,5 +209,6 @@ const struct rule rule_unpadded_shape = {
 "Wrong when: padding means more work elsewhere (a much larger softmax), or an odd extent is\n"
 "required by an exchange format.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */

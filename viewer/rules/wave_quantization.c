@@ -158,5 +158,6 @@ const struct rule rule_wave_quantization = {
 "memory; less than one wave (GT205). Not judged: no shapes, unknown number of SMs.\n"
 "Wrong when: the library would choose another tile for the other size.\n",
 	.run = run,
+	.needs_nodes = true,
 };
 /* clang-format on */
