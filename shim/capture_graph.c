@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph_table.h"
+#include "kernels.h"
 #include "streams.h"
 
 static const void *returned(const struct call *call, const void *out)
@@ -69,6 +70,8 @@ void capture_end_capture(struct call *call, const void *stream, const void *out)
 		graph_table_put(graph, &captured);
 	}
 	write_graph(call, GRAPH_CAPTURE_END, graph, NULL, stream, graph);
+	if (!call->parent && !atomic_load(&streams_open_captures))
+		kernels_name_pending(call->thread);
 }
 
 void capture_graph_create(struct call *call, const void *out, const void *original)

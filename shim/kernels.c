@@ -22,6 +22,7 @@
 
 #define FIRST_CAPACITY 1024u
 #define ARENA_BYTES    (256u * 1024)
+#define PENDING	       256u   /* power of two */
 #define NAME_MAX_BYTES 32000u /* longer names are cut; they do occur in template libraries */
 
 struct entry {
@@ -43,6 +44,7 @@ struct name {
 
 static struct table *_Atomic stubs, *_Atomic handles, *_Atomic names;
 static struct spin lock;
+static _Atomic uintptr_t pending[PENDING]; /* handles that were launched into a capture */
 static _Atomic uint32_t unload_epoch = 1;
 static char *arena;
 static size_t arena_left;
@@ -243,6 +245,33 @@ uint64_t kernels_number(struct thread *thread, const void *function, bool may_as
 		name = ask_driver(function);
 	}
 	return write_name(thread, name);
+}
+
+uint64_t kernels_number_for_now(const void *function)
+{
+	uint32_t at = place((uintptr_t)function, PENDING);
+	for (uint32_t i = 0; i < PENDING; i++, at = (at + 1) & (PENDING - 1)) {
+		uintptr_t found = 0;
+		if (atomic_compare_exchange_strong(&pending[at], &found, (uintptr_t)function) ||
+		    found == (uintptr_t)function)
+			return hash_mix((uintptr_t)function) | 1;
+	}
+	return 0;
+}
+
+void kernels_name_pending(struct thread *thread)
+{
+	for (uint32_t i = 0; i < PENDING; i++) {
+		uintptr_t function = atomic_load_explicit(&pending[i], memory_order_relaxed);
+		if (!function)
+			continue;
+		struct name *name = ask_driver((const void *)function);
+		/* Stays for the next capture when the ring was full. */
+		if (!name || !name->length ||
+		    thread_write_name(thread, NAME_KERNEL, hash_mix(function) | 1, name->text,
+				      name->length))
+			atomic_store(&pending[i], 0);
+	}
 }
 
 uint64_t kernels_number_of_name(struct thread *thread, const char *text)

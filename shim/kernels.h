@@ -25,6 +25,10 @@ void kernels_unload(void);
 /* The kernel's number, written with its name to the thread's ring once per session; 0 unknown.
  * may_ask: the value is a driver handle and the driver may be asked for its name. */
 uint64_t kernels_number(struct thread *thread, const void *function, bool may_ask);
+/* The number of a handle whose name nobody knows while the driver may not be asked; 0: too many. */
+uint64_t kernels_number_for_now(const void *function);
+/* The driver may be asked again: writes the names of those numbers. */
+void kernels_name_pending(struct thread *thread);
 /* The number of a name seen elsewhere (CUPTI). */
 uint64_t kernels_number_of_name(struct thread *thread, const char *name);
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds a trace against the exact log of the simulated driver. usage: compare_log.py LOG DUMP.tsv
+"""Holds a trace against the exact log of the simulated driver.
+
+usage: compare_log.py LOG DUMP.tsv [--runtime] [--graphs nodes]
 
 Every driver call that copies, sets, launches, allocates, frees or waits, every cuBLAS product and,
 where the runtime is a shared library, every runtime call must stand in the trace once, in the same
 order and with the same numbers; so must everything that the GPU did, with the same duration up to
-the rate of two clocks, by which the viewer converts it.
+the rate of two clocks, by which the viewer converts it. A launch of a CUDA graph is one operation in
+the trace, or all its nodes with --graphs nodes.
 """
 import re
 import sys
@@ -15,6 +18,14 @@ from simlog import read_log
 TYPES = {0: "f32", 1: "f64", 2: "f16", 14: "bf16"}  # cudaDataType_t of the samples
 OPERATIONS = {0: "N", 1: "T", 2: "C"}
 ROUNDING_NS, CLOCK_RATE = 2, 1e-5  # of a duration
+# Calls about graphs, by the end of their names; runtime calls that the simulated log leaves out.
+GRAPH_CALLS = {"begincapture": "capture_begin", "begincapturetograph": "capture_begin",
+               "endcapture": "capture_end", "graphcreate": "create", "graphclone": "create",
+               "graphinstantiate": "instantiate", "graphinstantiatewithflags": "instantiate",
+               "graphinstantiatewithparams": "instantiate", "graphexecupdate": "update",
+               "graphupload": "upload", "graphlaunch": "launch", "graphdestroy": "destroy",
+               "graphexecdestroy": "exec_destroy"}
+NOT_IN_RT_LOG = {"create", "update", "destroy", "exec_destroy"}
 
 
 def read_dump(path):
@@ -54,6 +65,12 @@ def from_log(event):
         return ("gemm", api, event["m"], event["n"], event["k"], event["lda"], event["ldb"],
                 event["ldc"], letter(event["opa"]), letter(event["opb"]), element(event["typea"]),
                 element(event["typeb"]), element(event["typec"]), event["batch"])
+    graph = graph_call(api)
+    if graph:
+        if event["tag"] == "rt":
+            return None if graph in NOT_IN_RT_LOG else ("graph", api, graph)
+        counted = graph in ("capture_end", "instantiate")
+        return ("graph", api, graph, event.get("exec", 0), event["nodes"] if counted else 0)
     if "direction" in event:
         return ("copy", api, event["direction"], event["bytes"])
     if "memset" in name:
@@ -67,6 +84,11 @@ def from_log(event):
     if re.search(r"synchronize", name):
         return ("sync", api)
     return None
+
+
+def graph_call(api):
+    name = re.sub(r"(_v\d+)?(_ptsz)?$", "", api.lower())
+    return GRAPH_CALLS.get(re.sub(r"^(cuda|cu)(stream)?", "", name))
 
 
 def letter(value):
@@ -91,6 +113,12 @@ def from_trace(kind, row):
     if kind == "launch":
         return (kind, api, row["kernel"], triple(row, "grid"), triple(row, "block"),
                 int(row["shared_bytes"]))
+    if kind == "graph":
+        if level_of(api) == "rt":
+            return None if row["op"] in NOT_IN_RT_LOG else (kind, api, row["op"])
+        counted = row["op"] in ("capture_end", "instantiate")
+        return (kind, api, row["op"], int(row["executable"], 0),
+                int(row["node_count"]) if counted else 0)
     if kind == "memory":
         numbers = (int(row["address"], 0),)
         if row["op"] in ("1", "alloc"):
@@ -118,26 +146,31 @@ def compare_calls(events, tables, level):
         if numbers and event["result"] == 0:
             wanted.append((event["sequence"], numbers))
     got = []
-    for kind in ("copy", "set", "launch", "memory", "sync", "gemm"):
+    for kind in ("copy", "set", "launch", "memory", "sync", "gemm", "graph"):
         for row in tables.get(kind, []):
             if level_of(row["api"]) == level and row["status"] == "0":
-                got.append((int(row["end_ns"]), int(row["call_id"]), from_trace(kind, row)))
+                numbers = from_trace(kind, row)
+                if numbers:
+                    got.append((int(row["end_ns"]), int(row["call_id"]), numbers))
     return differences(f"{level} lines", [numbers for _, numbers in wanted],
                        [numbers for _, _, numbers in sorted(got)])
 
 
-def compare_gpu(events, tables):
+def compare_gpu(events, tables, has_nodes):
     wanted, got = [], []
     for event in events:
-        if event["tag"] == "gpu":
-            what = event["name"] if event["kind"] == "kernel" else event["bytes"]
+        if event["tag"] == "gpu" and ("node" in event) <= has_nodes and \
+                not (event["kind"] == "graph" and has_nodes):
+            what = {"kernel": event.get("name"), "graph": event.get("graph")}.get(
+                event["kind"], event.get("bytes"))
             wanted.append((event["kind"], event["correlation"], str(what),
-                           event.get("direction", ""), event["end_ns"] - event["begin_ns"]))
-    for kind in ("kernel", "copy", "set"):
+                           event.get("direction", ""), event.get("node", 0),
+                           event["end_ns"] - event["begin_ns"]))
+    for kind in ("kernel", "copy", "set", "graph"):
         for row in tables.get("gpu_" + kind, []):
-            what = row["kernel"] if kind == "kernel" else row["size_bytes"]
+            what = row[kind if kind in ("kernel", "graph") else "size_bytes"]
             got.append((kind, int(row["correlation"]), what, row.get("direction", ""),
-                        int(row["end_ns"]) - int(row["begin_ns"])))
+                        int(row["graph_node"]), int(row["end_ns"]) - int(row["begin_ns"])))
     wanted.sort()
     got.sort()
     bad = differences("gpu lines", [w[:-1] for w in wanted], [g[:-1] for g in got])
@@ -155,7 +188,7 @@ def main():
     if "--runtime" in sys.argv:
         levels.add("rt")
     bad = sum(compare_calls(events, tables, level) for level in sorted(levels))
-    bad += compare_gpu(events, tables)
+    bad += compare_gpu(events, tables, sys.argv[-2:] == ["--graphs", "nodes"])
     if not any(e["tag"] == "gpu" for e in events):
         print("the log has no GPU work at all")
         bad += 1

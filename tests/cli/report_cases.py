@@ -43,6 +43,13 @@ CASES = {
         "silent": ["--cured --batch 31", "--cured --batch 4095"],
         "per_step": {"h2d_bytes_per_step": 0, "launches_per_step": 9},
     },
+    "launch_bound": {
+        "planted": [("GT501", {"kernels_per_step": 160, "median_launch_interval_us": (10, 20),
+                               "median_kernel_us": (2, 4)})],
+        "cures": {"--cured": None},
+        "silent": ["--cured --update"],
+        "per_step": {"h2d_bytes_per_step": 0, "d2h_bytes_per_step": 4, "launches_per_step": 160},
+    },
     "sync_in_loop": {
         "planted": [LOSS, TIMING],
         "cures": {"--cured": None, "--untimed": "GT503", "--late-loss": "GT103"},

@@ -176,6 +176,32 @@ static void threads_agree_on_numbers(void **state)
 	}
 }
 
+static void a_handle_launched_into_a_capture_is_named_when_the_driver_may_be_asked(void **state)
+{
+	(void)state;
+	int written = names_written;
+	uint64_t number = kernels_number_for_now(&places[90000]);
+	assert_int_not_equal(number, 0);
+	assert_int_equal(kernels_number_for_now(&places[90000]), number);
+	assert_int_equal(names_written, written);
+	driver_says = "captured";
+	ring_is_full = true;
+	kernels_name_pending(NULL);
+	assert_int_equal(names_written, written);
+	ring_is_full = false;
+	kernels_name_pending(NULL);
+	assert_int_equal(names_written, written + 1);
+	assert_string_equal(last_name, "captured");
+	kernels_name_pending(NULL); /* once */
+	assert_int_equal(names_written, written + 1);
+	/* Too many at a time are unknown. */
+	unsigned int known = 0;
+	for (int i = 0; i < 1000; i++)
+		known += kernels_number_for_now(&places[91000 + i]) != 0;
+	assert_in_range(known, 200, 256);
+	kernels_name_pending(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +213,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tens_of_thousands_of_kernels_are_found),
 		cmocka_unit_test(very_long_names_are_cut),
 		cmocka_unit_test(threads_agree_on_numbers),
+		cmocka_unit_test(
+			a_handle_launched_into_a_capture_is_named_when_the_driver_may_be_asked),
 	};
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
