@@ -22,6 +22,16 @@ struct builder {
 	size_t capacity;
 };
 
+/* Where the graph was captured that a call launches; 0: it launches none, or nothing is known. */
+static uint32_t capture_site_of(const struct model *model, uint32_t call)
+{
+	const struct host_call *launch = &model->calls[call];
+
+	if (launch->kind != RECORD_KIND_launch || launch->detail >= model->kernel_count)
+		return 0;
+	return model->kernels[launch->detail].capture_site;
+}
+
 /* The item of one leaf below one call; call MODEL_NONE: the launch is not in the file. */
 static struct stack_cost *item_of(struct builder *builder, uint32_t call, enum stack_leaf type,
 				  uint32_t leaf, uint16_t device)
@@ -34,10 +44,11 @@ static struct stack_cost *item_of(struct builder *builder, uint32_t call, enum s
 	if (call != MODEL_NONE) {
 		item.site = model_call_site(model, call);
 		item.api = model->calls[model_call_root(model, call)].api;
+		item.capture_site = capture_site_of(model, call);
 		if (type == STACK_LEAF_CALL)
 			item.thread = model->calls[call].thread;
 	}
-	key = map_mix((uint64_t)item.site << 32 | leaf,
+	key = map_mix(map_mix(item.capture_site, (uint64_t)item.site << 32 | leaf),
 		      (uint64_t)item.api << 48 | (uint64_t)device << 32 |
 			      (uint64_t)item.thread << 16 | (uint64_t)type);
 	slot = map_slot(&builder->known, key, &is_new);

@@ -21,10 +21,11 @@ enum stack_leaf {
 struct stack_cost {
 	uint32_t site; /* index of sites, 0 unknown */
 	uint32_t leaf;
-	uint16_t api;	 /* index of apis, of the outermost call; 0 unknown */
-	uint16_t device; /* index of devices; MODEL_NO_DEVICE with STACK_LEAF_CALL */
-	uint16_t thread; /* index of threads; only with STACK_LEAF_CALL, else 0 */
-	uint8_t type;	 /* enum stack_leaf */
+	uint32_t capture_site; /* launches of a graph: where it was captured, index of sites; 0 */
+	uint16_t api;	       /* index of apis, of the outermost call; 0 unknown */
+	uint16_t device;       /* index of devices; MODEL_NO_DEVICE with STACK_LEAF_CALL */
+	uint16_t thread;       /* index of threads; only with STACK_LEAF_CALL, else 0 */
+	uint8_t type;	       /* enum stack_leaf */
 	uint64_t launches, copies, syncs, calls; /* calls: outermost ones, of any kind */
 	uint64_t bytes;	 /* host-link, peer and device copies; memsets do not count */
 	int64_t gpu_ns;	 /* sum over operations: overlapping ones count twice */

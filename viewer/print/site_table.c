@@ -32,6 +32,7 @@ static char *place_of(const struct model *model, struct symbols *symbols,
 		return text_take(&text);
 	}
 	site_text_add_frames(&text, model, symbols, site);
+	site_text_add_capture(&text, model, symbols, cost->capture_site);
 	text_add(&text, " (");
 	text_add_printable(&text, model->apis[cost->api]);
 	text_add(&text, ")");

@@ -191,9 +191,19 @@ void site_text_add_frames(struct text *text, const struct model *model, struct s
 		text_add(text, "unknown place");
 }
 
+void site_text_add_capture(struct text *text, const struct model *model, struct symbols *symbols,
+			   uint32_t capture_site)
+{
+	if (!capture_site || !model->sites[capture_site].record)
+		return;
+	text_add(text, ", captured at ");
+	site_text_add_frames(text, model, symbols, model->sites[capture_site].record);
+}
+
 void site_text_add(struct text *text, const struct model *model, struct symbols *symbols,
 		   uint32_t call)
 {
+	const struct host_call *of;
 	const char *api;
 	uint32_t site;
 
@@ -206,6 +216,10 @@ void site_text_add(struct text *text, const struct model *model, struct symbols 
 	site = model_call_site(model, call);
 	if (site && model->sites[site].record) {
 		site_text_add_frames(text, model, symbols, model->sites[site].record);
+		of = &model->calls[call];
+		if (of->kind == RECORD_KIND_launch && of->detail < model->kernel_count)
+			site_text_add_capture(text, model, symbols,
+					      model->kernels[of->detail].capture_site);
 		text_add(text, " (");
 		text_add_printable(text, api);
 		text_add(text, ")");

@@ -16,6 +16,9 @@ void site_text_add(struct text *text, const struct model *model, struct symbols 
 /* The same of a site and an API name alone; without the name when api is NULL. */
 void site_text_add_frames(struct text *text, const struct model *model, struct symbols *symbols,
 			  const struct record_site *site);
+/* ", captured at train.py:12 in step" of a graph's launches; nothing for 0. */
+void site_text_add_capture(struct text *text, const struct model *model, struct symbols *symbols,
+			   uint32_t capture_site);
 /* The native frame alone, "copy.cpp:12 in load", that tells most beside a Python line; false: there
  * is none but the interpreter's. */
 bool site_text_add_native(struct text *text, struct symbols *symbols,

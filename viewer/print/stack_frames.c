@@ -12,6 +12,7 @@
 #include "demangle.h"
 #include "map.h"
 #include "site_choice.h"
+#include "site_text.h"
 #include "text.h"
 #include "xmalloc.h"
 
@@ -26,7 +27,7 @@ struct stack_frames {
 };
 
 /* Beside the numbers of enum frame_type; ORIGIN_LEAF is followed by one per enum stack_leaf. */
-enum origin { ORIGIN_SYMBOL = 1 << 16, ORIGIN_API, ORIGIN_LEAF };
+enum origin { ORIGIN_SYMBOL = 1 << 16, ORIGIN_API, ORIGIN_CAPTURE, ORIGIN_LEAF };
 
 struct stack_frames *stack_frames_new(void)
 {
@@ -230,6 +231,23 @@ static void push_api(struct stack_frames *frames, uint16_t api)
 	push(frames, (uint32_t)*slot);
 }
 
+/* Where the graph was captured that is launched here. */
+static void push_capture(struct stack_frames *frames, uint32_t capture_site)
+{
+	uint64_t *slot = push_known(frames, ORIGIN_CAPTURE, capture_site, 0);
+	struct text text;
+
+	if (!slot)
+		return;
+	text_init(&text);
+	text_add(&text, "[captured at ");
+	site_text_add_frames(&text, frames->model, frames->symbols,
+			     frames->model->sites[capture_site].record);
+	text_add(&text, "]");
+	*slot = add_frame(frames, text_take(&text), NULL, 0);
+	push(frames, (uint32_t)*slot);
+}
+
 static const char *copy_text(uint32_t direction)
 {
 	switch (direction) {
@@ -283,6 +301,8 @@ const uint32_t *stack_frames_of(struct stack_frames *frames, const struct stack_
 	if (site)
 		push_native(frames, site);
 	push_api(frames, cost->api);
+	if (cost->capture_site)
+		push_capture(frames, cost->capture_site);
 	push_leaf(frames, cost);
 	*count = frames->depth;
 	return frames->stack;
