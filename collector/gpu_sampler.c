@@ -150,6 +150,7 @@ static void tell_facts(struct gpu_sampler *sampler)
 	sampler->is_told = true;
 	tell(sampler, "nvml.reason", state->reason);
 	tell(sampler, "nvml.version", state->version);
+	tell(sampler, "nvml.simulated", state->is_simulated ? "1" : "");
 	tell(sampler, "driver.version", state->driver);
 	if (state->cuda_version) {
 		snprintf(value, sizeof(value), "%d", state->cuda_version);

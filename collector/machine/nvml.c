@@ -307,6 +307,7 @@ struct nvml *nvml_open(const char *library, uint32_t watched_pid, struct nvml_st
 		return NULL;
 	}
 	find_functions(nvml);
+	state->is_simulated = find(nvml, "gputrace_simulated_nvml") != NULL;
 	read_versions(nvml, state);
 	for (uint32_t i = 0; i < state->gpu_count; i++) {
 		if (by_index(i, &nvml->devices[i]) != 0)

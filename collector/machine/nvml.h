@@ -61,6 +61,7 @@ struct nvml_state {
 	char driver[40], version[40];
 	int32_t cuda_version; /* 13000; 0 unknown */
 	uint32_t gpu_count;
+	bool is_simulated; /* the library of gputrace's own tests: nothing of it is measured */
 	uint64_t taken_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_us;   /* that asking has cost so far */
 	struct nvml_gpu gpus[NVML_MAX_GPUS];

@@ -20,13 +20,16 @@ enum machine_verdict machine_judge_link(const struct machine_link *link, bool is
 	/* The number of lanes does not change with the load, the generation does. */
 	if (!is_narrow && !(is_slow && is_loaded))
 		return is_slow || !link->gen ? MACHINE_UNKNOWN : MACHINE_GOOD;
-	text_addf(what, "The link runs at PCIe gen %u x%u; device and slot can do gen %u x%u",
-		  link->gen, link->width, link->gen_able, link->width_able);
 	if (is_loaded && now.raw_gbs > 0)
-		text_addf(what, ": %.1f instead of %.1f GB/s.", now.attainable_gbs,
-			  able.attainable_gbs);
+		text_addf(
+			what,
+			"The link runs at PCIe gen %u x%u; device and slot can do gen %u x%u: %.1f "
+			"instead of %.1f GB/s.",
+			link->gen, link->width, link->gen_able, link->width_able,
+			now.attainable_gbs, able.attainable_gbs);
 	else
-		text_add(what, ".");
+		text_addf(what, "The link has %u lanes; device and slot can do %u.", link->width,
+			  link->width_able);
 	text_add(fix, is_narrow ? "Reseat the card or the riser, and check whether the slot "
 				  "shares its lanes with another one."
 				: "Check riser, slot and the firmware's link speed setting (not "
