@@ -7,6 +7,10 @@
  *
  *   gpu_open() gpu_close()                      device 0, kernels, cuBLAS
  *   gpu_alloc(&p, bytes) gpu_free(p)            device memory
+ *   gpu_alloc_async(&p, bytes, stream) gpu_free_async(p, stream) gpu_pool_keep()
+ *                                               stream-ordered memory; keep it in the pool
+ *   gpu_memory(&free, &total)                   of the device, in bytes
+ *   gpu_forget_error()                          after a failure that was expected
  *   gpu_host_alloc(&p, bytes) gpu_host_free(p)  pinned host memory
  *   gpu_upload_async(dev, host, bytes, stream)  gpu_download_async(host, dev, bytes, stream)
  *   gpu_download(host, dev, bytes)              blocks

@@ -49,13 +49,29 @@ void gpu_close(void);
 /* The primary context of a device, retained at its first use until gpu_close(). */
 void *gpu_context(int ordinal);
 
+/* The device's pool keeps what was freed. */
+static inline int gpu_driver_pool_keep(void)
+{
+	unsigned long long keep = ~0ull;
+	void *pool = NULL;
+	int result = gpu_driver.pool_of_device(&pool, 0);
+
+	return result ? result : gpu_driver.pool_set(pool, 4 /* RELEASE_THRESHOLD */, &keep);
+}
+
 #define GPU_NON_BLOCKING   1u /* CU_STREAM_NON_BLOCKING */
 #define GPU_DISABLE_TIMING 2u /* CU_EVENT_DISABLE_TIMING */
 
-#define gpu_alloc(pointer, bytes)      gpu_driver.memory_alloc((gpu_address *)(void *)(pointer), bytes)
-#define gpu_free(pointer)	       gpu_driver.memory_free((uintptr_t)(pointer))
-#define gpu_host_alloc(pointer, bytes) gpu_driver.host_alloc((void **)(pointer), bytes, 0)
-#define gpu_host_free(pointer)	       gpu_driver.host_free(pointer)
+#define gpu_alloc(pointer, bytes) gpu_driver.memory_alloc((gpu_address *)(void *)(pointer), bytes)
+#define gpu_free(pointer)	  gpu_driver.memory_free((uintptr_t)(pointer))
+#define gpu_alloc_async(pointer, bytes, stream)                                                    \
+	gpu_driver.memory_alloc_async((gpu_address *)(void *)(pointer), bytes, stream)
+#define gpu_free_async(pointer, stream)	    gpu_driver.memory_free_async((uintptr_t)(pointer), stream)
+#define gpu_pool_keep()			    gpu_driver_pool_keep()
+#define gpu_memory(free_bytes, total_bytes) gpu_driver.memory_info(free_bytes, total_bytes)
+#define gpu_forget_error()		    ((void)0) /* the driver remembers none */
+#define gpu_host_alloc(pointer, bytes)	    gpu_driver.host_alloc((void **)(pointer), bytes, 0)
+#define gpu_host_free(pointer)		    gpu_driver.host_free(pointer)
 
 #define gpu_upload_async(device, host, bytes, stream)                                              \
 	gpu_driver.upload_async((uintptr_t)(device), host, bytes, stream)

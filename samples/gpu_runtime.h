@@ -68,10 +68,26 @@ static inline void gpu_close(void)
 	GPU_TRY(cublasDestroy_v2(gpu_blas));
 }
 
-#define gpu_alloc(pointer, bytes)      cudaMalloc((void **)(pointer), bytes)
-#define gpu_free(pointer)	       cudaFree(pointer)
-#define gpu_host_alloc(pointer, bytes) cudaMallocHost((void **)(pointer), bytes)
-#define gpu_host_free(pointer)	       cudaFreeHost(pointer)
+/* The device's pool keeps what was freed. */
+static inline cudaError_t gpu_runtime_pool_keep(void)
+{
+	unsigned long long keep = ~0ull;
+	cudaMemPool_t pool;
+	cudaError_t result = cudaDeviceGetDefaultMemPool(&pool, 0);
+
+	return result ? result
+		      : cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+}
+
+#define gpu_alloc(pointer, bytes)		cudaMalloc((void **)(pointer), bytes)
+#define gpu_free(pointer)			cudaFree(pointer)
+#define gpu_alloc_async(pointer, bytes, stream) cudaMallocAsync((void **)(pointer), bytes, stream)
+#define gpu_free_async(pointer, stream)		cudaFreeAsync(pointer, stream)
+#define gpu_pool_keep()				gpu_runtime_pool_keep()
+#define gpu_memory(free_bytes, total_bytes)	cudaMemGetInfo(free_bytes, total_bytes)
+#define gpu_forget_error()			((void)cudaGetLastError())
+#define gpu_host_alloc(pointer, bytes)		cudaMallocHost((void **)(pointer), bytes)
+#define gpu_host_free(pointer)			cudaFreeHost(pointer)
 
 #define gpu_upload_async(device, host, bytes, stream)                                              \
 	cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: live_equality.sh BUILD NAME COMPARE_OPTIONS -- PROGRAM ARGUMENTS...
+# usage: live_equality.sh BUILD NAME COMPARE_OPTIONS -- [SIMCUDA_NAME=VALUE...] PROGRAM ARGUMENTS...
 # What the trace says is live equals the simulated driver's own count after every single call.
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 shift 2
@@ -10,6 +10,10 @@ while [ "$1" != -- ]; do
 	shift
 done
 shift
+while [[ "$1" = SIMCUDA_*=* ]]; do
+	export "$1"
+	shift
+done
 program=$build/$1
 shift
 need_program "$program"

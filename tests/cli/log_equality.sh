@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: log_equality.sh BUILD NAME SAMPLE VARIANT [OPTION...]
+# usage: log_equality.sh BUILD NAME SAMPLE VARIANT [SIMCUDA_NAME=VALUE...] [OPTION...]
 # The trace of a sample equals the simulated driver's exact log, and the sample itself prints and
 # returns the same with and without the shim.
 sample=$3 variant=$4
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 shift 4
+while [[ "${1-}" = SIMCUDA_*=* ]]; do
+	export "$1"
+	shift
+done
 program=$(program_of "$sample" "$variant")
 need_program "$program"
 export SIMCUDA_TIME_SCALE=0

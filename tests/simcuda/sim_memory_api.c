@@ -106,8 +106,9 @@ static CUresult map_host(struct sim_call *call, void **address, size_t bytes, un
 	if (!range)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | (kind == SIM_MANAGED ? MAP_NORESERVE : 0), -1,
-		      0);
+		      MAP_PRIVATE | MAP_ANONYMOUS |
+			      (kind == SIM_MANAGED ? MAP_NORESERVE : MAP_POPULATE),
+		      -1, 0); /* pinned pages are there from the beginning, which takes its time */
 	if (memory == MAP_FAILED) {
 		free(range);
 		return CUDA_ERROR_OUT_OF_MEMORY;
