@@ -16,15 +16,13 @@
  *                           dashes such as a100-sxm-80gb, h100-sxm, rtx4090. Default a100-sxm-80gb.
  *   SIMCUDA_GPUS=N          number of devices, 1..16. Default 1.
  *   SIMCUDA_MACHINE=DIR     a machine made by sim_machine (machines/README.md): its GPUs, links and
- *                           nodes; then SIMCUDA_GPU, SIMCUDA_GPUS and SIMCUDA_LINK_GBS do not count.
- *   SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's.
- *   SIMCUDA_OTHERS_MIB=N    of it, held by other processes. Default 0.
- *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
- *                           and width: see sim_model.c.
- *   SIMCUDA_TIME_SCALE=X    wall seconds per modelled second. Default 1. 0: work completes at once
- *                           on the wall clock; modelled times stay the same. Other than 0 and 1 the
- *                           clock of activity times runs 1/X as fast as the wall clock.
- *   SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
+ *                           nodes; then SIMCUDA_GPU, SIMCUDA_GPUS and SIMCUDA_LINK_GBS do not
+ * count. SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's. SIMCUDA_OTHERS_MIB=N    of
+ * it, held by other processes. Default 0. SIMCUDA_LINK_GBS=X      attainable pinned host-link rate
+ * in 1e9 bytes/s. Default by generation and width: see sim_model.c. SIMCUDA_TIME_SCALE=X    wall
+ * seconds per modelled second. Default 1. 0: work completes at once on the wall clock; modelled
+ * times stay the same. Other than 0 and 1 the clock of activity times runs 1/X as fast as the wall
+ * clock. SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
  *                           flops-per-thread" for kernels whose cost the model cannot know.
  *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
  *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
@@ -38,9 +36,9 @@
  * Log: one line per event, fields separated by tabs, written when the call returns:
  *   call  SEQ TID FUNCTION RESULT key=value...   every driver call that allocates, frees, copies,
  *         sets, launches, synchronises, or touches streams, events, modules; values in decimal,
- *         addresses in 0x hex. Copies: dst= src= bytes= stream= async= direction=h2d|d2h|d2d|h2h|peer
- *         Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory: address= bytes=.
- *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
+ *         addresses in 0x hex. Copies: dst= src= bytes= stream= async=
+ * direction=h2d|d2h|d2d|h2h|peer Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory:
+ * address= bytes=. rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
  *         epilogue=
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;

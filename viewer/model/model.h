@@ -69,8 +69,8 @@ struct host_call {
 
 struct model_kernel {
 	uint64_t id;
-	const char *name; /* as recorded, mangled; never NULL */
-	char *short_name; /* readable base name; owned */
+	const char *name;      /* as recorded, mangled; never NULL */
+	char *short_name;      /* readable base name; owned */
 	uint32_t first_launch; /* the earliest call that launched it, MODEL_NONE none */
 	/* An executable graph stands for a kernel in its launches; 0: a kernel. */
 	uint64_t executable;

@@ -431,16 +431,15 @@ static void collect_descriptions(struct model_builder *builder)
 
 int model_collect(struct model_builder *builder, struct error *err)
 {
-	static const uint64_t kinds = 1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync |
-				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
-				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
-				      1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
-				      1ull << RECORD_KIND_communicator |
-				      1ull << RECORD_KIND_collective |
-				      1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
-				      1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
-				      1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
-				      1ull << RECORD_KIND_graph | 1ull << RECORD_KIND_gpu_graph;
+	static const uint64_t kinds =
+		1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |
+		1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
+		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
+		1ull << RECORD_KIND_communicator | 1ull << RECORD_KIND_collective |
+		1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block |
+		1ull << RECORD_KIND_gpu_kernel | 1ull << RECORD_KIND_gpu_copy |
+		1ull << RECORD_KIND_gpu_set | 1ull << RECORD_KIND_graph |
+		1ull << RECORD_KIND_gpu_graph;
 	struct model *model = builder->model;
 	int rc;
 

@@ -25,15 +25,15 @@ struct model_builder {
 	size_t communicator_capacity, collective_capacity;
 	bool is_imported; /* launches are without streams, 0 means nothing there */
 	struct graph_links graphs;
-	struct map kernels;    /* NAME_KERNEL number -> index */
-	struct map sites;      /* site number -> index */
-	struct map apis;       /* NAME_API number -> index */
-	struct map transfers;  /* hash -> index */
-	struct map gemms;      /* hash -> index */
-	struct map threads;    /* number in the file -> index */
-	struct map devices;    /* ordinal -> index */
-	struct map series;     /* metric and subject -> index */
-	struct map mark_names; /* NAME_MARK number -> what the text means, model_marks.c */
+	struct map kernels;	   /* NAME_KERNEL number -> index */
+	struct map sites;	   /* site number -> index */
+	struct map apis;	   /* NAME_API number -> index */
+	struct map transfers;	   /* hash -> index */
+	struct map gemms;	   /* hash -> index */
+	struct map threads;	   /* number in the file -> index */
+	struct map devices;	   /* ordinal -> index */
+	struct map series;	   /* metric and subject -> index */
+	struct map mark_names;	   /* NAME_MARK number -> what the text means, model_marks.c */
 	struct map sequence_names; /* NAME_MARK number -> autograd's number, forward_link.c */
 	struct autograd_range *autograd_ranges;
 	size_t autograd_range_count, autograd_range_capacity;

@@ -133,7 +133,8 @@ static void link_flags(struct model *model)
 			model->failed_calls++;
 		if (call_blocks(model, call))
 			call->flags |= CALL_BLOCKS;
-		if (call->flags & CALL_CAPTURED)
+		/* A product keeps its shape for the nodes that were captured inside. */
+		if ((call->flags & CALL_CAPTURED) && call->kind != RECORD_KIND_gemm)
 			call->flags |= CALL_REDUNDANT;
 		for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
 			if (model->calls[up].kind == call->kind && call->kind != RECORD_KIND_call)

@@ -84,11 +84,8 @@ void report_graphs_text(FILE *to, const struct device_report *device, struct sym
 		fputs(uses[i].has_nodes ? "; the nodes have times\n" : "; nodes not recorded\n",
 		      to);
 		text_init(&text);
-		text_add(&text, "      launched at ");
 		site_text_add(&text, model, symbols, uses[i].call);
-		text_add(&text, "\n      captured at ");
-		add_capture_site(&text, model, symbols, graph);
-		fprintf(to, "%s\n", text_string(&text));
+		fprintf(to, "      at %s\n", text_string(&text));
 		text_fini(&text);
 	}
 	if (count > ROWS_SHOWN)

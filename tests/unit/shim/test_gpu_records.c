@@ -280,7 +280,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_kernel_keeps_all_its_fields, begin, end),
-		cmocka_unit_test_setup_teardown(a_launch_of_a_graph_is_one_record_with_the_executables_number, begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_launch_of_a_graph_is_one_record_with_the_executables_number, begin, end),
 		cmocka_unit_test_setup_teardown(copies_sets_and_waits_are_told_apart, begin, end),
 		cmocka_unit_test_setup_teardown(unusable_times_are_counted_and_reported_once, begin,
 						end),

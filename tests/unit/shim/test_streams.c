@@ -63,7 +63,7 @@ static void a_capture_tells_its_site_and_counts_the_nodes_of_all_its_streams(voi
 	streams_count(&handles[1], GRAPH_NODE_KERNEL);
 	streams_count(&handles[1], GRAPH_NODE_COPY);
 	streams_count(&handles[0], GRAPH_NODE_OTHER);
-	streams_count(&handles[2], GRAPH_NODE_SET); /* in no capture */
+	streams_count(&handles[2], GRAPH_NODE_SET);		   /* in no capture */
 	assert_false(streams_end_capture(&handles[1], &captured)); /* not where it began */
 	assert_int_equal(captured.nodes, 0);
 	assert_true(streams_end_capture(&handles[0], &captured));
