@@ -99,3 +99,9 @@ char *text_format(const char *format, ...)
 	va_end(arguments);
 	return text_take(&text);
 }
+
+const char *text_noun(double count, const char *one, const char *many)
+{
+	/* "%.4g" prints what is this near as 1. */
+	return count > 0.99995 && count < 1.00005 ? one : many;
+}

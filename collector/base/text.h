@@ -25,6 +25,8 @@ void text_addv(struct text *text, const char *format, va_list arguments)
 const char *text_string(const struct text *text);
 /* The string as its own allocation; the text is empty afterwards. */
 char *text_take(struct text *text);
+/* The noun for a count as it is printed: `one` for 1, else `many`. */
+const char *text_noun(double count, const char *one, const char *many);
 /* sprintf into a fresh allocation. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -128,9 +128,11 @@ static void print_report(const char *name, const struct import_report *report)
 	text_addf(&text, ": %s", report->format);
 	if (report->rank >= 0)
 		text_addf(&text, ", rank %d", report->rank);
-	text_addf(&text, ", %llu events (%llu of the GPU, %llu calls)",
-		  (unsigned long long)report->records, (unsigned long long)report->gpu_records,
-		  (unsigned long long)report->calls);
+	text_addf(&text, ", %llu %s (%llu of the GPU, %llu %s)",
+		  (unsigned long long)report->records,
+		  text_noun((double)report->records, "event", "events"),
+		  (unsigned long long)report->gpu_records, (unsigned long long)report->calls,
+		  text_noun((double)report->calls, "call", "calls"));
 	if (report->is_amd)
 		text_add(&text, ", AMD GPU");
 	if (report->lost)

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "import_stream.h"
 #include "json_walk.h"
+#include "text.h"
 
 /* A time in nanoseconds that is certainly since 1970: 2001 or later. */
 #define EPOCH_NS	1000000000000000000ll
@@ -257,8 +258,9 @@ static void write_facts(struct kineto *k, const struct json_walk_result *walk)
 	import_sink_info(k->sink, "gpu_times.source", "%s", gpu ? "PyTorch profiler" : "none");
 	if (!gpu && k->launches)
 		import_sink_info(k->sink, "gpu_times.reason",
-				 "the recording has %llu launches and no GPU event",
-				 (unsigned long long)k->launches);
+				 "the recording has %llu %s and no GPU event",
+				 (unsigned long long)k->launches,
+				 text_noun((double)k->launches, "launch", "launches"));
 	else if (!gpu)
 		import_sink_info(k->sink, "gpu_times.reason", "the recording has no GPU event");
 	if (k->profiler_ranges)

@@ -106,8 +106,9 @@ static void write_facts(struct nsys *n)
 	import_sink_info(n->sink, "gpu_times.source", "%s", gpu ? "nsys" : "none");
 	if (!gpu && n->launches)
 		import_sink_info(n->sink, "gpu_times.reason",
-				 "the recording has %llu launches and no GPU event",
-				 (unsigned long long)n->launches);
+				 "the recording has %llu %s and no GPU event",
+				 (unsigned long long)n->launches,
+				 text_noun((double)n->launches, "launch", "launches"));
 	else if (!gpu)
 		import_sink_info(n->sink, "gpu_times.reason", "the recording has no GPU event");
 	n->job->report->format = "nsys export";

@@ -288,7 +288,8 @@ char *report_steps_text(const struct model *model)
 		text_add(&text, "no steps were found; figures are of the whole run");
 		return text_take(&text);
 	}
-	text_addf(&text, "%zu steps by %s", steps->count,
+	text_addf(&text, "%zu %s by %s", steps->count,
+		  text_noun((double)steps->count, "step", "steps"),
 		  steps->source == STEPS_MARKS ? mark_kinds[steps->mark_kind].label
 					       : how[steps->source]);
 	if (steps->source == STEPS_MARKS && steps->marked_share < 0.995)

@@ -14,6 +14,7 @@
 #include "report_graphs.h"
 #include "report_memory.h"
 #include "report_training.h"
+#include "text.h"
 
 struct page {
 	FILE *to;
@@ -93,9 +94,10 @@ static void print_head(const struct page *page, const struct run_report *run)
 	print_fact(page, model, "host", "host.name");
 	if (model->rank >= 0)
 		fprintf(page->to, "  %-10s %lld\n", "rank", (long long)model->rank);
-	fprintf(page->to, "  %-10s %.3f s, %zu calls, %zu GPU operations\n", "recorded",
+	fprintf(page->to, "  %-10s %.3f s, %zu %s, %zu GPU %s\n", "recorded",
 		(double)(model->end_ns - model->begin_ns) / 1e9, model->call_count,
-		model->op_count);
+		text_noun((double)model->call_count, "call", "calls"), model->op_count,
+		text_noun((double)model->op_count, "operation", "operations"));
 	fprintf(page->to, "  %-10s %s\n", "steps", steps);
 	free(steps);
 }
@@ -162,13 +164,17 @@ static void print_counts(const struct page *page, const struct device_report *de
 	const char *per = device->model->steps.source == STEPS_NONE ? "per run" : "per step";
 
 	fprintf(page->to,
-		"  %s%s: %s launches, %s kernels, %s copies (%.2f MiB to the GPU, %.2f MiB back), "
-		"%s waits%s%s\n",
+		"  %s%s: %s %s, %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB back), %s %s%s%s\n",
 		DIM(page), per, report_count(device->launches_per_step).text,
+		text_noun(device->launches_per_step, "launch", "launches"),
 		report_count(device->kernels_per_step).text,
-		report_count(device->copies_per_step).text, device->h2d_bytes_per_step / 1048576,
-		device->d2h_bytes_per_step / 1048576, report_count(device->syncs_per_step).text,
-		report_peak(device).text, PLAIN(page));
+		text_noun(device->kernels_per_step, "kernel", "kernels"),
+		report_count(device->copies_per_step).text,
+		text_noun(device->copies_per_step, "copy", "copies"),
+		device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
+		report_count(device->syncs_per_step).text,
+		text_noun(device->syncs_per_step, "wait", "waits"), report_peak(device).text,
+		PLAIN(page));
 }
 
 static void print_finding(const struct page *page, const struct device_report *device, size_t index)

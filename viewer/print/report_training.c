@@ -207,6 +207,12 @@ static void print_memory(FILE *to, const struct device_report *device, struct sy
 	if (memory->peak_reserved_bytes > memory->reserved_at_peak_bytes)
 		fprintf(to, "; at most %.1f MiB reserved",
 			(double)memory->peak_reserved_bytes / MIB);
+	if (!memory->peak_allocated_bytes && !memory->peak_reserved_bytes)
+		fprintf(to, " %llu %s and %llu %s, without totals",
+			(unsigned long long)memory->allocations,
+			text_noun((double)memory->allocations, "allocation", "allocations"),
+			(unsigned long long)memory->frees,
+			text_noun((double)memory->frees, "free", "frees"));
 	if (memory->retries)
 		fprintf(to, "; %llu allocator %s (cache given back, then it fitted)",
 			(unsigned long long)memory->retries,

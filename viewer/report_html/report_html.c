@@ -13,6 +13,7 @@
 #include "printable.h"
 #include "report_hta.h"
 #include "report_live.h"
+#include "text.h"
 
 static void add_ledger(struct text *page, const struct device_report *device)
 {
@@ -161,13 +162,16 @@ static void add_device(struct text *page, const struct device_report *device, si
 		add_ledger(page, device);
 	}
 	text_addf(page,
-		  "<p class=\"dim\">per %s: %s launches, %s copies (%.2f MiB to the GPU, %.2f MiB "
-		  "back), %s waits%s</p>\n",
+		  "<p class=\"dim\">per %s: %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB back), %s "
+		  "%s%s</p>\n",
 		  device->model->steps.source == STEPS_NONE ? "run" : "step",
 		  report_count(device->launches_per_step).text,
-		  report_count(device->copies_per_step).text, device->h2d_bytes_per_step / 1048576,
-		  device->d2h_bytes_per_step / 1048576, report_count(device->syncs_per_step).text,
-		  report_peak(device).text);
+		  text_noun(device->launches_per_step, "launch", "launches"),
+		  report_count(device->copies_per_step).text,
+		  text_noun(device->copies_per_step, "copy", "copies"),
+		  device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
+		  report_count(device->syncs_per_step).text,
+		  text_noun(device->syncs_per_step, "wait", "waits"), report_peak(device).text);
 	report_live_html(page, device);
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);

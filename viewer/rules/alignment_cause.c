@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "product_model.h"
+#include "text.h"
 
 /* Published gains where nothing better is known, as a share of the product's time: 4- and 8-byte
  * aligned shapes 10 to 35 % (d_ff 10922 -> 10944: 31 %; vocabulary 33708: 29 %), odd ones more. */
@@ -195,8 +196,9 @@ static void describe_fault(const struct rule_context *context, struct finding *f
 	else
 		snprintf(what, sizeof(what), "the pointer to %c", alignment->operand);
 	if (cause->refused)
-		snprintf(refused, sizeof(refused), ", after the library had refused %llu calls",
-			 (unsigned long long)cause->refused);
+		snprintf(refused, sizeof(refused), ", after the library had refused %llu %s",
+			 (unsigned long long)cause->refused,
+			 text_noun((double)cause->refused, "call", "calls"));
 	finding_summary(
 		finding,
 		"%s%s is aligned to %u bytes only (%s); products with it take %.2f ms of each %s "

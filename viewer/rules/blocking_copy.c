@@ -5,6 +5,7 @@
  */
 #include "rule.h"
 #include "sync_gain.h"
+#include "text.h"
 
 #define CHARGED_PERCENT 1.0
 #define SMALL_BYTES	(64u * 1024)
@@ -71,10 +72,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	if (charge->is_readback) {
 		finding_summary(finding,
 				"The GPU is idle for %.2f ms of each %s (%.1f %%) after the thread "
-				"waited for a %llu-byte result (%s, %.4g waits per %s).",
+				"waited for a %llu-byte result (%s, %.4g %s per %s).",
 				idle_ms, context->unit, rule_percent(context, idle_ms),
 				(unsigned long long)transfer->size_bytes, api, per_step,
-				context->unit);
+				text_noun(per_step, "wait", "waits"), context->unit);
 		finding_fix(finding,
 			    "Keep the value on the GPU and read it every N steps, or one step "
 			    "late from a pinned buffer with an event (.item(), .cpu(), "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "rule.h"
+#include "text.h"
 
 #define GAIN_PERCENT 0.5
 /* With nothing to compare with, staging is still told from this share of the step on. */
@@ -77,9 +78,10 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 				  : "unknown");
 	finding_summary(
 		finding,
-		"%.1f MiB %s per %s (%.4g copies) use pageable host memory, at %.1f GB/s; %s. The "
+		"%.1f MiB %s per %s (%.4g %s) use pageable host memory, at %.1f GB/s; %s. The "
 		"call returns only when the staging is done.",
-		mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step, rate,
+		mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step,
+		text_noun(per_step, "copy", "copies"), rate,
 		pinned_text(pinned, is_seen, text, sizeof(text)));
 	finding_fix(finding,
 		    is_upload ? "Allocate the host buffer once with cudaHostAlloc or "
@@ -126,9 +128,9 @@ static void run(struct rule_context *context)
 	}
 	if (!raised && unknown)
 		rule_not_judged(context,
-				"copies of %zu sites use pageable memory, but neither a pinned "
-				"copy nor the link was recorded to compare with",
-				unknown);
+				"copies of %zu %s use pageable memory, but neither a pinned copy "
+				"nor the link was recorded to compare with",
+				unknown, text_noun((double)unknown, "site", "sites"));
 	else if (!raised)
 		rule_silent(context, seen ? "faster copies would gain less than 0.5 %% of the step"
 					  : "no asynchronous copy of 64 KiB or more uses pageable "

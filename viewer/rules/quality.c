@@ -134,7 +134,8 @@ static void check_losses(const struct model *model, struct quality *quality)
 	bad_times = sums.zero_times + sums.bad_times;
 	if (lost > bad_times) {
 		text_init(&text);
-		text_addf(&text, "%llu events were lost", (unsigned long long)(lost - bad_times));
+		text_addf(&text, "%llu %s lost", (unsigned long long)(lost - bad_times),
+			  text_noun((double)(lost - bad_times), "event was", "events were"));
 		if (sums.ring_full)
 			text_addf(&text, ", %llu because a ring was full",
 				  (unsigned long long)sums.ring_full);

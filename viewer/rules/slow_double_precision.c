@@ -6,6 +6,7 @@
 
 #include "array_len.h"
 #include "product_model.h"
+#include "text.h"
 
 #define SHARE_PERCENT 2.0
 /* Half the bytes at least; at most the 31 of 32 parts of the arithmetic. */
@@ -70,12 +71,12 @@ static void run(struct rule_context *context)
 	finding_number(finding, "kernels", (double)sum.names);
 	finding_number(finding, "kernel_ms_per_step", busy_ms);
 	finding_text(finding, "compute_capability", capability);
-	finding_summary(
-		finding,
-		"%zu kernels in double precision take %.2f ms of each %s (%.1f %%), most of "
-		"it %s; compute capability %s does fp64 at 1/32 of its fp32 rate or less.",
-		sum.names, busy_ms, context->unit, rule_percent(context, busy_ms), kernel,
-		capability);
+	finding_summary(finding,
+			"%zu %s in double precision %s %.2f ms of each %s (%.1f %%), most of "
+			"it %s; compute capability %s does fp64 at 1/32 of its fp32 rate or less.",
+			sum.names, text_noun((double)sum.names, "kernel", "kernels"),
+			text_noun((double)sum.names, "takes", "take"), busy_ms, context->unit,
+			rule_percent(context, busy_ms), kernel, capability);
 	finding_fix(finding, "Use fp32 where the accuracy allows it (look for a float64 tensor or "
 			     "a Python float that promotes), or a GPU with full fp64 units.");
 	rule_settle(context, finding);

@@ -3,6 +3,7 @@
  * GT205: products whose tiles do not even fill the GPU once.
  */
 #include "product_model.h"
+#include "text.h"
 
 #define SHARE_PERCENT 10.0
 
@@ -67,10 +68,11 @@ static void raise(struct rule_context *context, const struct small *small, doubl
 	finding_number(finding, "products_per_step", finding->per_step);
 	finding_number(finding, "gemm_ms_per_step", finding->cost_ms);
 	finding_summary(finding,
-			"%.0f products per %s of %zu shapes have fewer tiles than the GPU has SMs "
+			"%.0f products per %s of %zu %s have fewer tiles than the GPU has SMs "
 			"(%.0f); they take %.2f ms (%.1f %%). The heaviest, m=%u n=%u k=%u batch "
 			"%u, has %.0f tiles.",
-			finding->per_step, context->unit, small->shapes, sms, finding->cost_ms,
+			finding->per_step, context->unit, small->shapes,
+			text_noun((double)small->shapes, "shape", "shapes"), sms, finding->cost_ms,
 			rule_percent(context, finding->cost_ms), shape->m, shape->n, shape->k,
 			shape->batch, tiles.most);
 	finding_fix(finding, "Use a larger batch, batch the products into one call "

@@ -31,7 +31,7 @@ echo "[$event, {\"ph\"" >cut.json
 echo "hello" >text.json
 
 # Traces without a rank, with the same rank, gzip and plain: each is one output.
-expect 0 'trace.gtrace: PyTorch profiler, rank 0, 1 events' "$gputrace" import a/trace.json b/trace.json.gz no_rank.pt.trace.json
+expect 0 'trace.gtrace: PyTorch profiler, rank 0, 1 event ' "$gputrace" import a/trace.json b/trace.json.gz no_rank.pt.trace.json
 [ -s trace.gtrace ] && [ -s trace-2.gtrace ] && [ -s no_rank.gtrace ] || fail "outputs are missing: $(ls)"
 expect 0 '' "$gputrace" info trace.gtrace
 
@@ -62,11 +62,11 @@ for pid in (4711, 815):
     db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, ?, 1)", (pid << 24,))
 db.commit()
 PYTHON
-expect 0 'ranks.815.gtrace: nsys export, 1 events' "$gputrace" import ranks.sqlite
+expect 0 'ranks.815.gtrace: nsys export, 1 event ' "$gputrace" import ranks.sqlite
 [ -s ranks.815.gtrace ] && [ -s ranks.4711.gtrace ] && [ ! -e ranks.gtrace ] || fail "not one trace per process: $(ls)"
 expect 0 'process.pid' "$gputrace" info ranks.4711.gtrace
 expect 2 'ranks.sqlite holds 2 processes' "$gputrace" import -o one.gtrace ranks.sqlite
-expect 0 'one.gtrace: nsys export, 1 events' "$gputrace" import -o one.gtrace --process 4711 ranks.sqlite
+expect 0 'one.gtrace: nsys export, 1 event ' "$gputrace" import -o one.gtrace --process 4711 ranks.sqlite
 expect 4 'holds nothing of process 12' "$gputrace" import -f -o one.gtrace --process 12 ranks.sqlite
 expect 4 '--process is for nsys exports' "$gputrace" import -f --process 12 a/trace.json
 expect 2 '--process takes the number of a process' "$gputrace" import --process x ranks.sqlite

@@ -293,7 +293,7 @@ static void missing_gpu_work_is_said(void **state)
 	import_events(LAUNCH("10", "1"), &in);
 	assert_int_equal(in.rc, 0);
 	assert_non_null(
-		strstr(trace_info(in.trace, "gpu_times.reason"), "1 launches and no GPU event"));
+		strstr(trace_info(in.trace, "gpu_times.reason"), "1 launch and no GPU event"));
 	imported_free(&in);
 
 	import_events(OPERATOR("aten::add", "10", "5",

@@ -121,6 +121,16 @@ static void an_empty_map_has_nothing_to_find_or_remove(void **state)
 	map_fini(&map);
 }
 
+static void a_noun_goes_with_its_count_as_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(text_noun(1, "copy", "copies"), "copy");
+	assert_string_equal(text_noun(1.00001, "copy", "copies"), "copy"); /* "%.4g": 1 */
+	assert_string_equal(text_noun(0, "copy", "copies"), "copies");
+	assert_string_equal(text_noun(1.5, "copy", "copies"), "copies");
+	assert_string_equal(text_noun(1e300, "copy", "copies"), "copies");
+}
+
 static void text_grows_and_is_taken(void **state)
 {
 	struct text text;
@@ -146,6 +156,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_descending_array_is_sorted_too),
 		cmocka_unit_test(a_map_keeps_what_was_put_in_through_removals),
 		cmocka_unit_test(an_empty_map_has_nothing_to_find_or_remove),
+		cmocka_unit_test(a_noun_goes_with_its_count_as_printed),
 		cmocka_unit_test(text_grows_and_is_taken),
 	};
 
