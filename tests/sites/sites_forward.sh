@@ -24,6 +24,16 @@ for mark in first second; do
 	must_have sites.txt ", forward: $source/sites_autograd.py:$line in "
 done
 must_have sites.txt "which waits for this thread, forward: "
+# Findings: the line of Python first, the native one second, wherever they are printed.
+"$viewer" report --html "$out/report.html" "$out"/*.gtrace >"$out/report.txt"
+"$viewer" report --json "$out"/*.gtrace >"$out/report.json"
+native='sites_helper.c:[0-9]* in device_thread'
+grep -A1 "^     at .*sites_autograd.py:" "$out/report.txt" | grep -q "^     from .*/$native\$" ||
+	{ cat "$out/report.txt"; echo "FAILED: the native line in the text"; exit 1; }
+grep -q "\"native\": \".*/$native\"" "$out/report.json" || { echo "FAILED: ... in JSON"; exit 1; }
+grep -q "sites_autograd.py:[^<]*<br>from [^<]*/$native</div>" "$out/report.html" ||
+	{ echo "FAILED: ... in the page"; exit 1; }
+
 must_have stacks.txt ";[backward pass of this];"
 # What has no forward operator shows none.
 plain=$(grep "which waits for this thread" "$out/sites.txt" | grep -vc "forward: ")

@@ -107,6 +107,22 @@ static void fill_counts(struct device_report *report)
 	report->kernels_per_step = (double)host.kernels / steady;
 }
 
+/* The native frame of a place, unless the place is that frame; NULL. */
+static char *native_beside(const struct run_report *run, const struct finding *finding,
+			   const char *place)
+{
+	uint32_t site = finding->call == MODEL_NONE ? finding->site
+						    : model_call_site(run->model, finding->call);
+	struct text text;
+
+	text_init(&text);
+	if (site && site_text_add_native(&text, run->symbols, run->model->sites[site].record) &&
+	    strncmp(place, text_string(&text), text.length) != 0)
+		return text_take(&text);
+	text_fini(&text);
+	return NULL;
+}
+
 static void fill_device(struct device_report *report, const struct run_report *run, size_t device)
 {
 	struct text text;
@@ -120,6 +136,7 @@ static void fill_device(struct device_report *report, const struct run_report *r
 	report->combined_gain_ms = report->findings.combined_high_ms;
 	report->lower_gain_ms = report->findings.combined_low_ms;
 	report->sites = xcalloc(report->findings.count, sizeof(*report->sites));
+	report->natives = xcalloc(report->findings.count, sizeof(*report->natives));
 	for (size_t i = 0; i < report->findings.count; i++) {
 		const struct finding *finding = &report->findings.items[i];
 
@@ -130,6 +147,7 @@ static void fill_device(struct device_report *report, const struct run_report *r
 		else
 			site_text_add(&text, run->model, run->symbols, finding->call);
 		report->sites[i] = text_take(&text);
+		report->natives[i] = native_beside(run, finding, report->sites[i]);
 	}
 }
 
@@ -236,9 +254,12 @@ void report_data_free(struct report_data *report)
 		for (size_t d = 0; d < run->device_count; d++) {
 			struct device_report *device = &run->devices[d];
 
-			for (size_t i = 0; i < device->findings.count; i++)
+			for (size_t i = 0; i < device->findings.count; i++) {
 				free(device->sites[i]);
+				free(device->natives[i]);
+			}
 			free(device->sites);
+			free(device->natives);
 			finding_list_free(&device->findings);
 			hta_tables_free(&device->hta);
 		}

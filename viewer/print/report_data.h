@@ -35,6 +35,7 @@ struct device_report {
 	struct hta_tables hta; /* by that tool's definitions */
 	struct finding_list findings;
 	char **sites;		 /* one text per finding */
+	char **natives;		 /* the native frame beside each Python line, NULL none */
 	double combined_gain_ms; /* of all findings together, never more than their parts */
 	double lower_gain_ms;
 };

@@ -97,6 +97,8 @@ static void add_finding(struct json *json, const struct device_report *device, s
 	json_end_array(json);
 	json_number(json, "occurrences_per_step", finding->per_step);
 	json_text(json, "site", device->sites[index]);
+	if (device->natives[index])
+		json_text(json, "native", device->natives[index]);
 	json_text(json, "summary", finding->summary);
 	json_text(json, "fix", finding->fix);
 	json_object(json, "evidence");

@@ -204,6 +204,8 @@ static void print_finding(const struct page *page, const struct device_report *d
 			100 * finding->gain_high_ms / device->step_ms);
 	fputc('\n', page->to);
 	fprintf(page->to, "     at %s%s%s\n", BOLD(page), device->sites[index], PLAIN(page));
+	if (device->natives[index])
+		fprintf(page->to, "     from %s\n", device->natives[index]);
 	text_init(&text);
 	text_add_printable(&text, finding->summary);
 	print_wrapped(page, "     ", text_string(&text));

@@ -98,6 +98,10 @@ static void add_finding(struct text *page, const struct device_report *device, s
 			  100 * finding->gain_high_ms / device->step_ms);
 	text_add(page, "<div class=\"site\">");
 	text_add_html(page, device->sites[index]);
+	if (device->natives[index]) {
+		text_add(page, "<br>from ");
+		text_add_html(page, device->natives[index]);
+	}
 	text_add(page, "</div><p>");
 	text_add_html(page, finding->summary);
 	text_add(page, "</p><p class=\"fix\">");
