@@ -14,7 +14,7 @@ import tempfile
 import time
 
 LIMIT_MIB = 256  # whatever the size
-GROWTH_MIB = 64  # for three times the events: what waits for its launch or operator, not the text
+GROWTH_MIB = 96  # for three times the events: what waits for its launch or operator, not the text
 
 OPERATORS = ("aten::addmm", "aten::relu", "aten::layer_norm", "aten::copy_")
 KERNELS = ("ampere_sgemm_128x64_tn", "void at::native::vectorized_elementwise_kernel<4, float>(int)",

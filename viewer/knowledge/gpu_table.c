@@ -37,10 +37,11 @@ static bool name_matches(const char *pattern, const char *name)
 	return matches;
 }
 
-/* "GRID A100-4-20C", "NVIDIA A40-8Q": profiles end in "-<number><A, B, C or Q>". */
+/* "GRID A100-4-20C", "NVIDIA A40-8Q": profiles end in "-<number><A, B, C or Q>"; "ME" behind it is
+ * one with media engines. */
 static bool is_vgpu_name(const char *name)
 {
-	return !strncmp(name, "GRID ", 5) || name_matches("-[0-9]+[ABCQ]$", name);
+	return !strncmp(name, "GRID ", 5) || name_matches("-[0-9]+[ABCQ](ME)?$", name);
 }
 
 struct gpu_match gpu_table_find(const char *reported_name, uint32_t sm_count)

@@ -22,6 +22,8 @@ struct gpu_row {
 	double int8_tops, fp4_tflops, fp32_tflops;
 	double memory_gib, memory_gbs, l2_mib;
 	uint16_t pcie_gen, pcie_width;
+	double nvlink_gbs; /* both directions of all links together, as NVIDIA counts; 0: none */
+	uint16_t nvlink_gen;
 	uint16_t mig_max_instances;
 };
 

@@ -187,6 +187,8 @@ static void print_row(char *cells[COLUMN_COUNT])
 	print_number("l2_mib", cells[L2_MIB]);
 	print_number("pcie_gen", cells[PCIE_GEN]);
 	print_number("pcie_width", cells[PCIE_WIDTH]);
+	print_number("nvlink_gbs", cells[NVLINK_GBS]);
+	print_number("nvlink_gen", cells[NVLINK_GEN]);
 	print_number("mig_max_instances", cells[MIG_MAX]);
 	printf(" },\n");
 }

@@ -7,6 +7,10 @@
  *   gen 5  55.43 / 55.06     8 x H200 (ml-engineering)
  * as the share of raw that these are; generations 1 and 6 by the share of their neighbour. Minimum:
  * NCCL's planning constants per x16 (topo.cc): 3, 6, 12, 24, 48, 96 GB/s.
+ *
+ * NVLink, all-reduce in a ring over 8 GPUs, of one direction raw: A100 235 of 300, H100 and H200
+ * 363 to 367 of 450, B200 682 of 900 (nccl-tests, published); NCCL plans with 240, 371 and 722, on
+ * V100 with 120 of 150.
  */
 #include "link_rate.h"
 
@@ -30,4 +34,11 @@ struct link_rate link_rate_of(uint16_t generation, uint16_t width)
 	rate.attainable_gbs = rates_x16[generation].attainable_gbs * lanes;
 	rate.minimum_gbs = rates_x16[generation].minimum_gbs * lanes;
 	return rate;
+}
+
+struct link_rate link_rate_of_nvlink(double both_directions_gbs)
+{
+	double raw_gbs = both_directions_gbs > 0 ? both_directions_gbs / 2 : 0;
+
+	return (struct link_rate){raw_gbs, 0.80 * raw_gbs, 0.75 * raw_gbs};
 }

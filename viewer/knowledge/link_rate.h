@@ -15,6 +15,10 @@ struct link_rate {
 };
 
 struct link_rate link_rate_of(uint16_t generation, uint16_t width);
+/* The same for all NVLinks of a GPU, one direction, from struct gpu_row's nvlink_gbs (both
+ * directions): attainable is the bus bandwidth of large all-reduces in a ring. Switches that reduce
+ * themselves (NVLS, H100 and later, 8 GPUs) reach up to 107 % of raw. */
+struct link_rate link_rate_of_nvlink(double both_directions_gbs);
 
 /* Copies of pageable memory go through a staging buffer, at the speed of one thread's memcpy,
  * whatever the link: the published range, 1e9 bytes/s. */

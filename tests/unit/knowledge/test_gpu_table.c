@@ -56,6 +56,7 @@ static void a_vgpu_is_not_judged(void **state)
 	(void)state;
 	assert_int_equal(gpu_table_find("GRID A100-4-20C", 0).partition, GPU_VGPU);
 	assert_int_equal(gpu_table_find("NVIDIA A40-8Q", 0).partition, GPU_VGPU);
+	assert_int_equal(gpu_table_find("GRID A100X-1-5CME", 0).partition, GPU_VGPU);
 	assert_null(gpu_table_find("NVIDIA A40-8Q", 0).row);
 	assert_int_equal(gpu_table_find("NVIDIA A40", 0).partition, GPU_WHOLE);
 }
@@ -70,6 +71,14 @@ static void matrix_peaks_go_by_type(void **state)
 	assert_float_equal(gpu_row_matrix_tflops(row, ELEMENT_F32, 0), 19.5, 0.1);
 	assert_float_equal(gpu_row_matrix_tflops(row, ELEMENT_F8E4M3, 0), 0, 0);
 	assert_float_equal(gpu_row_matrix_tflops(row, ELEMENT_UNKNOWN, 0), 0, 0);
+}
+
+static void nvlink_comes_from_the_table(void **state)
+{
+	(void)state;
+	assert_float_equal(gpu_table_find("NVIDIA A100-SXM4-80GB", 0).row->nvlink_gbs, 600, 0);
+	assert_int_equal(gpu_table_find("NVIDIA H100 80GB HBM3", 0).row->nvlink_gen, 4);
+	assert_float_equal(gpu_table_find("Tesla V100-PCIE-16GB", 0).row->nvlink_gbs, 0, 0);
 }
 
 static void no_two_rows_have_one_pattern(void **state)
@@ -96,6 +105,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_mig_instance_has_its_share_of_sms),
 		cmocka_unit_test(a_vgpu_is_not_judged),
 		cmocka_unit_test(matrix_peaks_go_by_type),
+		cmocka_unit_test(nvlink_comes_from_the_table),
 		cmocka_unit_test(no_two_rows_have_one_pattern),
 	};
 

@@ -2,6 +2,7 @@
 /*
  * PCIe rates by generation and width.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,6 +50,24 @@ static void unknown_links_have_no_rate(void **state)
 	assert_float_equal(link_rate_of(4, 999).raw_gbs, 0, 0);
 }
 
+static void measured_nvlinks_lie_between_minimum_and_raw(void **state)
+{
+	static const struct {
+		double both_directions_gbs, measured_gbs;
+	} rows[] = {{600, 235}, {900, 363}, {900, 367}, {1800, 682}, {300, 120}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct link_rate rate = link_rate_of_nvlink(rows[i].both_directions_gbs);
+
+		assert_true(rows[i].measured_gbs > rate.minimum_gbs);
+		assert_true(rows[i].measured_gbs < rate.raw_gbs);
+		assert_true(fabs(rows[i].measured_gbs / rate.attainable_gbs - 1) < 0.06);
+	}
+	assert_float_equal(link_rate_of_nvlink(0).attainable_gbs, 0, 0);
+	assert_float_equal(link_rate_of_nvlink(-1).raw_gbs, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -56,6 +75,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(measured_links_are_within_five_percent),
 		cmocka_unit_test(width_scales),
 		cmocka_unit_test(unknown_links_have_no_rate),
+		cmocka_unit_test(measured_nvlinks_lie_between_minimum_and_raw),
 	};
 
 	if (argc > 1)
