@@ -53,13 +53,13 @@ static void replay(const struct state *state, gpu_graph_exec exec, long step)
 
 int main(int argc, char **argv)
 {
-	long steps = 200, kilowords = 64;
-	struct state state = {160, 10, 0, {NULL, NULL}, NULL, NULL, false, false};
+	long steps = 60, kilowords = 512;
+	struct state state = {1000, 10, 0, {NULL, NULL}, NULL, NULL, false, false};
 	const struct sample_option options[] = {
-		{"steps", NULL, &steps, "steps to run (200)"},
-		{"kernels", NULL, &state.kernels, "kernels in a step (160)"},
+		{"steps", NULL, &steps, "steps to run (60)"},
+		{"kernels", NULL, &state.kernels, "kernels in a step (1000)"},
 		{"dispatch", NULL, &state.dispatch_us, "host work per launch in us (10)"},
-		{"kilowords", NULL, &kilowords, "size of the tensors in 2^10 32-bit words (64)"},
+		{"kilowords", NULL, &kilowords, "size of the tensors in 2^10 32-bit words (512)"},
 		{"cured", &state.cured, NULL, "replays the step as a CUDA graph"},
 		{"update", &state.update, NULL, "with --cured: updates it every 16 steps"},
 		{NULL, NULL, NULL, NULL}};

@@ -44,11 +44,10 @@ CASES = {
         "per_step": {"h2d_bytes_per_step": 0, "launches_per_step": 9},
     },
     "launch_bound": {
-        "planted": [("GT501", {"kernels_per_step": 160, "median_launch_interval_us": (10, 20),
-                               "median_kernel_us": (2, 4)})],
+        "planted": [("GT501", {"kernels_per_step": 1000, "median_launch_interval_us": (10, 40),
+                               "median_kernel_us": (4, 5)})],
         "cures": {"--cured": None},
-        "silent": ["--cured --update"],
-        "per_step": {"h2d_bytes_per_step": 0, "d2h_bytes_per_step": 4, "launches_per_step": 160},
+        "per_step": {"h2d_bytes_per_step": 0, "d2h_bytes_per_step": 4, "launches_per_step": 1000},
     },
     "sync_in_loop": {
         "planted": [LOSS, TIMING],
