@@ -14,7 +14,8 @@ usage() {
 	cat <<-END
 	usage: samples/demo.sh [options]
 	  --simulated      use the simulated GPU although there is a real one
-	  --sample NAME    pageable_copy, unpadded_gemm, sync_in_loop or train_loop (default)
+	  --sample NAME    pageable_copy, unpadded_gemm, sync_in_loop, starved_input,
+	                   periodic_checkpoint or train_loop (default)
 	  --build-dir DIR  build there (default: build-demo)
 	  --no-install     fail rather than install packages
 	END

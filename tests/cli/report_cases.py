@@ -54,6 +54,19 @@ CASES = {
         "cures": {"--cured": None, "--untimed": "GT503", "--late-loss": "GT103"},
         "per_step": {"d2h_bytes_per_step": 4, "launches_per_step": (15.5, 16.5)},
     },
+    "starved_input": {
+        "planted": [("GT502", {"waits_per_step": (0.95, 1.05), "upload_bytes": 256 << 10})],
+        "cures": {"--cured": None},
+        "per_step": {"h2d_bytes_per_step": 256 << 10, "d2h_bytes_per_step": 0,
+                     "launches_per_step": 13},
+    },
+    # No cure: the simulated driver really moves a checkpoint's bytes, which takes a busy machine longer than the
+    # link would take, so whether the next steps hide it depends on the machine.
+    "periodic_checkpoint": {
+        "planted": [("GT504", {"period_steps": 15, "looks_like": "checkpoint"})],
+        "cures": {},
+        "per_step": {"h2d_bytes_per_step": 0, "d2h_bytes_per_step": 0, "launches_per_step": 18},
+    },
     "train_loop": {
         "options": "--features 8",
         "planted": [VOCABULARY, FEED_FORWARD, LOSS, TIMING,

@@ -96,6 +96,7 @@ struct step_tokens {
 	uint16_t token_limit; /* tokens are below this */
 	bool *is_optimizer;   /* by token */
 	bool *is_heavy;	      /* by token: GEMM, convolution or attention */
+	bool *is_aside;	      /* by token: a download or a wait, which a step may have more of */
 };
 void step_tokens_build(const struct model *model, struct step_tokens *tokens);
 void step_tokens_free(struct step_tokens *tokens);

@@ -106,21 +106,25 @@ static size_t median_length(const size_t *starts, size_t count)
 	return median;
 }
 
-/* How many tokens a segment has that the reference lacks, and the other way round. */
+/* How many tokens a segment has that the reference lacks, and the other way round. Downloads and
+ * waits beyond those of the reference do not count: a step in which the state is saved, or a value
+ * logged, is a step like the others. */
 static void segment_difference(struct period_search *search, size_t begin, size_t end,
 			       uint32_t *more, uint32_t *fewer, size_t reference_tokens)
 {
-	uint32_t shared = 0;
+	uint32_t shared = 0, aside = 0;
 
 	for (size_t at = begin; at < end; at++) {
 		uint16_t token = search->token[at];
 
 		if (search->current[token]++ < search->reference[token])
 			shared++;
+		else
+			aside += search->tokens->is_aside[token];
 	}
 	for (size_t at = begin; at < end; at++)
 		search->current[search->token[at]] = 0;
-	*more = (uint32_t)(end - begin) - shared;
+	*more = (uint32_t)(end - begin) - shared - aside;
 	*fewer = (uint32_t)reference_tokens - shared;
 }
 

@@ -71,10 +71,14 @@ static uint16_t token_of_transfer(struct token_space *space, uint32_t index)
 	uint64_t bucket =
 		transfer->size_bytes ? 64 - (uint64_t)__builtin_clzll(transfer->size_bytes) : 0;
 
+	uint16_t token;
+
 	/* Small sizes vary with shapes; large ones tell loops apart. */
 	if (transfer->direction == TRANSFER_SET || bucket < 12)
 		bucket = 0;
-	return token_of_hash(space, map_mix(3 + (uint64_t)transfer->direction, bucket));
+	token = token_of_hash(space, map_mix(3 + (uint64_t)transfer->direction, bucket));
+	space->tokens->is_aside[token] = transfer->direction == COPY_D2H;
+	return token;
 }
 
 /* False: this call is no part of the sequence. */
@@ -96,6 +100,7 @@ static bool token_of_call(struct token_space *space, uint32_t index, uint16_t *t
 		if (call->parent != MODEL_NONE)
 			return false;
 		*token = token_of_hash(space, map_mix(40, call->detail));
+		space->tokens->is_aside[*token] = true;
 		return true;
 	default:
 		return false;
@@ -171,6 +176,7 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 	memset(tokens, 0, sizeof(*tokens));
 	tokens->is_heavy = xcalloc(TOKEN_LIMIT, sizeof(bool));
 	tokens->is_optimizer = xcalloc(TOKEN_LIMIT, sizeof(bool));
+	tokens->is_aside = xcalloc(TOKEN_LIMIT, sizeof(bool));
 	map_init(&space.ids);
 	space.of_kernel = xmalloc((model->kernel_count + 1) * sizeof(*space.of_kernel));
 	memset(space.of_kernel, 0xff, model->kernel_count * sizeof(*space.of_kernel));
@@ -200,6 +206,7 @@ void step_tokens_free(struct step_tokens *tokens)
 	free(tokens->source);
 	free(tokens->is_heavy);
 	free(tokens->is_optimizer);
+	free(tokens->is_aside);
 	memset(tokens, 0, sizeof(*tokens));
 }
 

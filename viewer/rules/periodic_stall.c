@@ -36,19 +36,19 @@ static void raise(struct rule_context *context)
 	const struct stall_survey *stalls = &context->stalls;
 	const struct stall *longest = longest_stall(stalls);
 	struct finding *finding = rule_raise(context, longest->call);
-	double mean_ms = (double)stalls->excess_ns / 1e6 / (double)stalls->count;
-	double percent = 100.0 * (double)stalls->excess_ns / (double)stalls->judged_ns;
+	double mean_ms = (double)stalls->periodic_ns / 1e6 / (double)stalls->periodic_count;
+	double percent = 100.0 * (double)stalls->periodic_ns / (double)stalls->judged_ns;
 	bool is_checkpoint = 2 * stalls->checkpoints > stalls->count;
 
-	finding->cost_ms = (double)stalls->excess_ns / 1e6 / (double)stalls->judged_steps;
-	finding->per_step = (double)stalls->count / (double)stalls->judged_steps;
+	finding->cost_ms = (double)stalls->periodic_ns / 1e6 / (double)stalls->judged_steps;
+	finding->per_step = (double)stalls->periodic_count / (double)stalls->judged_steps;
 	finding->draws_from = 1u << LEDGER_IDLE_HOST_AWAY | 1u << LEDGER_IDLE_SYNC |
 			      1u << LEDGER_IDLE_ISSUE | 1u << LEDGER_COPY;
 	finding->gain_high_ms = steady_excess_ms(context);
 	finding_number(finding, "period_steps", stalls->period_steps);
 	finding_number(finding, "shortest_period_steps", (double)stalls->shortest_period);
 	finding_number(finding, "longest_period_steps", (double)stalls->longest_period);
-	finding_number(finding, "stalls", (double)stalls->count);
+	finding_number(finding, "stalls", (double)stalls->periodic_count);
 	finding_number(finding, "mean_stall_ms", mean_ms);
 	finding_number(finding, "longest_stall_ms", (double)longest->excess_ns / 1e6);
 	finding_number(finding, "share_of_run_percent", percent);
@@ -58,7 +58,7 @@ static void raise(struct rule_context *context)
 		"Every %.0f steps (%zu to %zu, seen %zu times) the GPU has nothing to do for %.1f "
 		"ms longer than usual: %.1f %% of the time of all steps. %s",
 		stalls->period_steps, stalls->shortest_period, stalls->longest_period,
-		stalls->count, mean_ms, percent,
+		stalls->periodic_count, mean_ms, percent,
 		is_checkpoint ? "At least a tenth of the memory in use comes back from the GPU in "
 				"these steps: a checkpoint."
 			      : "It is a host stall: no GPU work is queued meanwhile.");
@@ -84,7 +84,7 @@ static void run(struct rule_context *context)
 				stalls->judged_steps, STALL_LEAST_STEPS);
 		return;
 	}
-	percent = 100.0 * (double)stalls->excess_ns / (double)stalls->judged_ns;
+	percent = 100.0 * (double)stalls->periodic_ns / (double)stalls->judged_ns;
 	if (stalls->is_periodic && percent >= EXCESS_PERCENT)
 		raise(context);
 	else if (stalls->is_periodic)
@@ -104,8 +104,8 @@ const struct rule rule_periodic_stall = {
 	.title = "periodic host stall",
 	.page =
 "A step stalls when its time without compute and communication is longer than that of the median\n"
-"step by at least 20 % of a step and 1 ms. Raised when at least three steps stall, four fifths of\n"
-"the distances between them are equal (off by one step or a tenth at most, and three steps or\n"
+"step by at least 20 % of a step and 1 ms; stalls shorter than half the median one are noise.\n"
+"Raised when at least three steps stall, four fifths of the distances between them are equal (off by one step or a tenth at most, and three steps or\n"
 "more), and the stalls take at least 1 % of the time of all steps after warm-up.\n"
 "\n"
 "Called a checkpoint when, in most of these steps, at least a tenth of the memory in use comes\n"

@@ -131,7 +131,7 @@ static void bound_by_host(struct rule_context *context, struct finding *finding)
 
 	finding->gain_high_ms = combined_gain_reachable_ms(context, finding, finding->gain_high_ms);
 	finding->gain_low_ms = combined_gain_reachable_ms(context, finding, finding->gain_low_ms);
-	if (finding->gain_high_ms > 0.9 * wanted_ms)
+	if (wanted_ms <= 0 || finding->gain_high_ms > 0.9 * wanted_ms)
 		return;
 	finding_number(finding, "hidden_by_host_ms_per_step", wanted_ms - finding->gain_high_ms);
 	if (!finding->summary)

@@ -6,6 +6,8 @@
 #include "rule.h"
 
 #define EXCESS_PERCENT 1.0
+/* One step alone may be the end of an epoch or of the program. */
+#define ALONE_PERCENT 10.0
 
 struct slow_steps {
 	size_t count, slowest;
@@ -105,13 +107,14 @@ static void run(struct rule_context *context)
 	if (stalls->is_periodic && stalls->count >= slow.count)
 		rule_silent(context, "the %zu slow steps come back every %.0f steps (GT504)",
 			    slow.count, stalls->period_steps);
-	else if (slow.count && percent >= EXCESS_PERCENT)
+	else if (slow.count && percent >= (slow.count > 1 ? EXCESS_PERCENT : ALONE_PERCENT))
 		raise(context, &slow, percent);
 	else
 		rule_silent(context,
 			    "%zu of %zu steps take more than 1.5 times the median, %.2f %% of the "
-			    "time (raised from %.0f %%)",
-			    slow.count, stalls->judged_steps, percent, EXCESS_PERCENT);
+			    "time (raised from %.0f %%, one step alone from %.0f %%)",
+			    slow.count, stalls->judged_steps, percent, EXCESS_PERCENT,
+			    ALONE_PERCENT);
 }
 
 /* clang-format off */
@@ -121,8 +124,9 @@ const struct rule rule_slow_steps = {
 	.title = "slow steps",
 	.page =
 "Raised when steps longer than 1.5 times the median (the report's outliers) take at least 1 % of\n"
-"the time of all steps after warm-up more than median ones would. Says which part of the ledger\n"
-"grew most in them; the place is what ended the longest gap of the slowest one.\n"
+"the time of all steps after warm-up more than median ones would; one step alone from 10 %, since\n"
+"it may be the end of an epoch or of the program. Says which part of the ledger grew most in them;\n"
+"the place is what ended the longest gap of the slowest one.\n"
 "\n"
 "Cost: what they take beyond the median, spread over all steps. No gain is stated: outliers are\n"
 "not in the mean step.\n"

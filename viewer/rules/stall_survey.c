@@ -110,26 +110,39 @@ static void find_stalls(const struct model *model, size_t device, const struct j
 
 static void find_period(struct stall_survey *survey)
 {
-	size_t distances = survey->count ? survey->count - 1 : 0, equal = 0;
-	int64_t *values, median;
+	int64_t *values = xmalloc((survey->count + 1) * sizeof(*values)), median_ns, median;
+	size_t distances = 0, equal = 0, last = SIZE_MAX;
 
-	/* What happens in every other step is no exception. */
-	if (survey->count < LEAST_STALLS || 3 * survey->count > survey->judged_steps)
-		return;
-	values = xmalloc(distances * sizeof(*values));
-	for (size_t i = 0; i < distances; i++)
-		values[i] = (int64_t)(survey->items[i + 1].step - survey->items[i].step);
-	median = median_of(values, distances);
-	for (size_t i = 0; i < distances; i++) {
-		double off = (double)llabs(values[i] - median);
+	for (size_t i = 0; i < survey->count; i++)
+		values[i] = survey->items[i].excess_ns;
+	median_ns = median_of(values, survey->count);
+	for (size_t i = 0; i < survey->count; i++) {
+		const struct stall *stall = &survey->items[i];
 
-		equal += off <= 1 || off <= PERIOD_TOLERANCE * (double)median;
+		if (2 * stall->excess_ns < median_ns)
+			continue;
+		if (last != SIZE_MAX)
+			values[distances++] = (int64_t)(stall->step - last);
+		last = stall->step;
+		survey->periodic_count++;
+		survey->periodic_ns += stall->excess_ns;
 	}
-	survey->period_steps = (double)median;
-	survey->shortest_period = (size_t)values[0];
-	survey->longest_period = (size_t)values[distances - 1];
-	/* A distance of 2 that is off by one is no period. */
-	survey->is_periodic = median >= 3 && (double)equal >= PERIODIC_SHARE * (double)distances;
+	/* What happens in every other step is no exception. */
+	if (survey->periodic_count >= LEAST_STALLS &&
+	    3 * survey->periodic_count <= survey->judged_steps) {
+		median = median_of(values, distances);
+		for (size_t i = 0; i < distances; i++) {
+			double off = (double)llabs(values[i] - median);
+
+			equal += off <= 1 || off <= PERIOD_TOLERANCE * (double)median;
+		}
+		survey->period_steps = (double)median;
+		survey->shortest_period = (size_t)values[0];
+		survey->longest_period = (size_t)values[distances - 1];
+		/* A distance of 2 that is off by one is no period. */
+		survey->is_periodic =
+			median >= 3 && (double)equal >= PERIODIC_SHARE * (double)distances;
+	}
 	free(values);
 }
 

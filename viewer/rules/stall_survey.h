@@ -25,9 +25,12 @@ struct stall_survey {
 	int64_t median_ns;   /* of their lengths */
 	int64_t excess_ns;   /* of all stalls */
 	size_t checkpoints;
+	/* The stalls that are at least half as long as the median one; shorter ones are noise. */
 	bool is_periodic;
-	double period_steps;			/* median distance of stalls */
-	size_t shortest_period, longest_period; /* of them */
+	size_t periodic_count;
+	int64_t periodic_ns;
+	double period_steps;			/* median distance of them */
+	size_t shortest_period, longest_period; /* likewise */
 };
 
 /* Steps of fewer than this tell nothing of what is usual. */

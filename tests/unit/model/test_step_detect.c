@@ -246,6 +246,21 @@ static void logging_every_tenth_step_does_not_make_ten_steps_one(void **state)
 	loop_check(&loop, STEPS_PERIOD, 59, 61, 2 + 3 * 6);
 }
 
+static void saving_every_tenth_step_does_not_make_ten_steps_one(void **state)
+{
+	struct loop loop;
+
+	(void)state;
+	loop_init(&loop);
+	for (int step = 0; step < 60; step++) {
+		forward_backward(&loop, 3);
+		for (int tensor = 0; step % 10 == 9 && tensor < 30; tensor++)
+			machine_copy(&loop.machine, COPY_D2H, 1u << (12 + tensor % 4),
+				     MEMORY_PAGEABLE, true);
+	}
+	loop_check(&loop, STEPS_PERIOD, 59, 61, 2 + 3 * 6);
+}
+
 /* Images of different size, each encoded at length and then cut into many small masks: the masks
  * repeat best, and hold almost none of the time. */
 static void an_inner_loop_with_little_of_the_time_makes_no_steps(void **state)
@@ -400,6 +415,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(layers_are_no_steps),
 		cmocka_unit_test(an_optimizer_inside_the_backward_pass_makes_no_steps_of_layers),
 		cmocka_unit_test(logging_every_tenth_step_does_not_make_ten_steps_one),
+		cmocka_unit_test(saving_every_tenth_step_does_not_make_ten_steps_one),
 		cmocka_unit_test(an_inner_loop_with_little_of_the_time_makes_no_steps),
 		cmocka_unit_test(random_launches_have_no_steps),
 		cmocka_unit_test(a_run_too_short_for_a_period_has_no_steps),

@@ -14,6 +14,7 @@ struct stalls {
 	size_t at_count;
 	int64_t stall_ns;
 	bool saves;
+	int noise_at; /* a stall of 8 ms in this step; 0 none */
 };
 
 static bool is_stalled(const struct stalls *stalls, int step)
@@ -41,6 +42,8 @@ static void run_loop(struct bench *bench, const struct stalls *stalls)
 		for (int i = 0; i < 10; i++)
 			machine_kernel(&bench->machine, "elementwise_kernel", 400000);
 		machine_kernel(&bench->machine, "adam_step", 100000);
+		if (stalls->noise_at && step == stalls->noise_at)
+			machine_work(&bench->machine, 8000000);
 		if (!is_stalled(stalls, step))
 			continue;
 		bench->machine.site = 9;
@@ -97,6 +100,20 @@ static void distances_may_differ_by_a_tenth(void **state)
 	assert_float_equal(bench_number(finding, "shortest_period_steps"), 262, 0);
 	assert_float_equal(bench_number(finding, "longest_period_steps"), 273, 0);
 	assert_float_equal(bench_number(finding, "mean_stall_ms"), 1446, 2);
+	bench_fini(&bench);
+}
+
+static void a_short_stall_between_is_noise(void **state)
+{
+	static const int at[] = {9, 19, 29, 39, 49, 59};
+	struct stalls stalls = {
+		.steps = 65, .at = at, .at_count = 6, .stall_ns = 50000000, .noise_at = 24};
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench, &stalls);
+	assert_float_equal(bench_number(bench_only(&bench, "GT504"), "stalls"), 6, 0);
+	assert_int_equal(bench_count(&bench, "GT508"), 0);
 	bench_fini(&bench);
 }
 
@@ -163,6 +180,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(garbage_collection_every_tenth_step_is_raised_with_its_period),
 		cmocka_unit_test(saving_the_state_is_named_a_checkpoint),
 		cmocka_unit_test(distances_may_differ_by_a_tenth),
+		cmocka_unit_test(a_short_stall_between_is_noise),
 		cmocka_unit_test(stalls_without_a_period_belong_to_slow_steps),
 		cmocka_unit_test(two_stalls_make_no_period),
 		cmocka_unit_test(a_steady_loop_is_silent),

@@ -4,9 +4,11 @@
  */
 #include "rule_bench.h"
 
+static bool is_alone; /* one slow step, not four */
+
 static bool is_slow(int step)
 {
-	return step == 11 || step == 15 || step == 37 || step == 58;
+	return step == 37 || (!is_alone && (step == 11 || step == 15 || step == 58));
 }
 
 static void run_loop(struct bench *bench, int steps, int64_t away_ns, int extra_kernels)
@@ -59,6 +61,22 @@ static void more_work_is_the_part_that_grew(void **state)
 	bench_fini(&bench);
 }
 
+static void one_slow_step_counts_when_it_takes_a_tenth_of_the_time(void **state)
+{
+	static const int64_t away_ns[] = {20000000, 60000000};
+
+	(void)state;
+	is_alone = true;
+	for (size_t i = 0; i < 2; i++) {
+		struct bench bench;
+
+		run_loop(&bench, 65, away_ns[i], 0);
+		assert_int_equal(bench_count(&bench, "GT508"), i);
+		bench_fini(&bench);
+	}
+	is_alone = false;
+}
+
 static void steps_that_are_alike_are_silent(void **state)
 {
 	struct bench bench;
@@ -94,6 +112,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_host_that_was_away_is_the_part_that_grew),
 		cmocka_unit_test(more_work_is_the_part_that_grew),
+		cmocka_unit_test(one_slow_step_counts_when_it_takes_a_tenth_of_the_time),
 		cmocka_unit_test(steps_that_are_alike_are_silent),
 		cmocka_unit_test(steps_a_third_longer_are_silent),
 		cmocka_unit_test(few_steps_are_not_judged),
