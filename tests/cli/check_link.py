@@ -22,6 +22,9 @@ CASES = {
                                   "link_width_able": 4}),
     "peer_staged": ("GT109", {"from_gpu": 0, "to_gpu": 1, "peer_access": "not enabled in this recording",
                               "achieved_gbs": (0.42 * FULL_GBS, 0.48 * FULL_GBS)}),
+    "shared_uplink": ("GT111", {"direction": "H2D", "gpus_at_once": (1.8, 2.01),
+                                "solo_gbs": (0.95 * FULL_GBS, 1.01 * FULL_GBS),
+                                "shared_gbs": (0.45 * FULL_GBS, 0.65 * FULL_GBS)}),
 }
 
 

@@ -9,7 +9,7 @@ program=$(program_of "$sample" "$variant")
 need_program "$program"
 case $sample in
 downgraded_link) description=worn-slot ;;
-peer_staged) description=small-switch ;;
+peer_staged | shared_uplink) description=small-switch ;;
 *) fail "no machine for $sample" ;;
 esac
 "$build/simcuda/sim_machine" "$here/../simcuda/machines/$description.tsv" "$work/machine" ||

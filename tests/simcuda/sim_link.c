@@ -7,8 +7,8 @@
  * and 55.2 GB/s for Gen3, 4 and 5.
  *
  * A copy's end is fixed when it is enqueued, so one that comes later cannot slow it down any more.
- * Loops repeat, though: whoever shared a port with this GPU's last copy is expected again at the
- * same distance in time, and counted like a copy that is known.
+ * Loops repeat, though: whoever shared a port with this GPU's last copy of the same size is
+ * expected again at the same distance in time, and counted like a copy that is known.
  */
 #include "sim_link.h"
 
@@ -99,24 +99,25 @@ static void add_other(struct others *others, const struct sim_shared_copy *copy)
 		others->copies[others->count++] = *copy;
 }
 
-static const struct sim_shared_copy *newest_of(const struct sim_shared_lane *lane, int gpu)
+static const struct sim_shared_copy *newest_of(const struct sim_shared_lane *lane, int gpu,
+					       uint64_t bytes)
 {
 	const struct sim_shared_copy *newest = NULL;
 
 	for (int i = 0; i < SIM_SHARED_COPIES; i++) {
 		const struct sim_shared_copy *copy = &lane->copies[i];
 
-		if (copy->end_ns > 0 && copy->gpu == gpu &&
+		if (copy->end_ns > 0 && copy->gpu == gpu && copy->bytes == bytes &&
 		    (!newest || copy->begin_ns > newest->begin_ns))
 			newest = copy;
 	}
 	return newest;
 }
 
-static void find_others(const struct sim_shared_lane *lane, int gpu, uint64_t begin_ns,
-			struct others *others)
+static void find_others(const struct sim_shared_lane *lane, int gpu, uint64_t bytes,
+			uint64_t begin_ns, struct others *others)
 {
-	const struct sim_shared_copy *last = newest_of(lane, gpu);
+	const struct sim_shared_copy *last = newest_of(lane, gpu, bytes);
 	uint32_t is_known = 0;
 
 	for (int i = 0; i < SIM_SHARED_COPIES; i++) {
@@ -191,7 +192,7 @@ static uint64_t travel(const struct way *way, size_t bytes, uint64_t begin_ns)
 		others[count].count = 0;
 		capacity[count] =
 			rate_of(machine->ports[port].generation, machine->ports[port].width);
-		find_others(&shared->lanes[port][way->direction], way->gpu, begin_ns,
+		find_others(&shared->lanes[port][way->direction], way->gpu, bytes, begin_ns,
 			    &others[count++]);
 	}
 	while (left >= 1) {
@@ -216,7 +217,7 @@ static uint64_t travel(const struct way *way, size_t bytes, uint64_t begin_ns)
 		struct sim_shared_lane *lane = &shared->lanes[ports[i]][way->direction];
 
 		lane->copies[lane->next++ % SIM_SHARED_COPIES] = (struct sim_shared_copy){
-			.begin_ns = begin_ns, .end_ns = now, .gpu = way->gpu};
+			.begin_ns = begin_ns, .end_ns = now, .bytes = bytes, .gpu = way->gpu};
 	}
 	sim_shared_unlock(shared);
 	return now;

@@ -18,7 +18,7 @@ enum { SIM_SHARED_PROCESSES = 64, SIM_SHARED_COPIES = 64 };
 
 /* A copy through a port; `gpu` is an index of the description. Times are the driver's clock. */
 struct sim_shared_copy {
-	uint64_t begin_ns, end_ns;
+	uint64_t begin_ns, end_ns, bytes;
 	int gpu;
 };
 
