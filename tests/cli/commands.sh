@@ -5,8 +5,8 @@
 # parses, a page per rule, the child's exit code.
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 
-names=$("$gputrace" help | awk '$1 ~ /^(record|report|gate|info|dump|explain|explain-oom|export|import|help)$/ { print $1 }')
-for name in record report gate info dump explain explain-oom export import help; do
+names=$("$gputrace" help | awk '$1 ~ /^(doctor|record|report|gate|info|dump|explain|explain-oom|export|import|help)$/ { print $1 }')
+for name in doctor record report gate info dump explain explain-oom export import help; do
 	grep -qw "$name" <<<"$names" || fail "help does not list $name"
 	[ $name = help ] && continue
 	expect_exit 0 "$gputrace" "$name" --help

@@ -405,11 +405,29 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	return 0;
 }
 
+/* The smallest ordinal of a described device from *ordinal on; false when there is none. */
+static bool next_ordinal(const struct model_source *source, uint32_t *ordinal)
+{
+	uint32_t next = DEVICE_UNKNOWN;
+
+	for (size_t i = 0; i < source->device_count(source->context); i++) {
+		const struct record_device *record = source->device(source->context, i);
+
+		if (record->ordinal >= *ordinal && record->ordinal < next)
+			next = record->ordinal;
+	}
+	*ordinal = next;
+	return next != DEVICE_UNKNOWN;
+}
+
 static void collect_descriptions(struct model_builder *builder)
 {
 	struct model *model = builder->model;
 	void *context = model->source.context;
 
+	/* A device that was described again comes last in the file: in the order of the ordinals. */
+	for (uint32_t ordinal = 0; next_ordinal(&model->source, &ordinal); ordinal++)
+		collect_device(builder, ordinal);
 	for (size_t i = 0; i < model->source.device_count(context); i++) {
 		const struct record_device *record = model->source.device(context, i);
 		uint16_t index = collect_device(builder, record->ordinal);

@@ -123,6 +123,38 @@ static char *native_beside(const struct run_report *run, const struct finding *f
 	return NULL;
 }
 
+/* Whether a call names the device or an operation ran there. */
+static bool *used_devices(const struct model *model)
+{
+	bool *used = xcalloc(model->device_count + 1, sizeof(*used));
+
+	for (size_t i = 0; i < model->call_count; i++) {
+		if (model->calls[i].device < model->device_count)
+			used[model->calls[i].device] = true;
+	}
+	for (size_t d = 0; d < model->device_count; d++)
+		used[d] |= model->devices[d].op_count > 0;
+	return used;
+}
+
+/* Eight GPUs are visible to a rank that uses one: the others have no page. Without any that is used
+ * all have one. */
+static void choose_devices(struct run_report *run, size_t *chosen)
+{
+	bool *used = used_devices(run->model);
+
+	for (size_t d = 0; d < run->model->device_count; d++) {
+		if (used[d])
+			chosen[run->device_count++] = d;
+	}
+	run->unused_count = run->device_count ? run->model->device_count - run->device_count : 0;
+	for (size_t d = 0; d < run->model->device_count && !run->device_count; d++)
+		chosen[d] = d;
+	if (!run->device_count)
+		run->device_count = run->model->device_count;
+	free(used);
+}
+
 static void fill_device(struct device_report *report, const struct run_report *run, size_t device)
 {
 	struct text text;
@@ -232,16 +264,19 @@ void report_data_build(const struct model *const *models, size_t count, struct r
 	out->run_count = count;
 	for (size_t r = 0; r < count; r++) {
 		struct run_report *run = &out->runs[r];
+		size_t *chosen;
 
 		run->model = models[r];
 		run->symbols = symbols_new(models[r]->source.trace);
 		quality_check(models[r], &run->quality);
-		run->device_count = models[r]->device_count;
+		chosen = xcalloc(models[r]->device_count + 1, sizeof(*chosen));
+		choose_devices(run, chosen);
 		run->devices = xcalloc(run->device_count, sizeof(*run->devices));
 		for (size_t d = 0; d < run->device_count; d++) {
-			fill_device(&run->devices[d], run, d);
-			out->is_simulated |= models[r]->devices[d].is_simulated;
+			fill_device(&run->devices[d], run, chosen[d]);
+			out->is_simulated |= models[r]->devices[chosen[d]].is_simulated;
 		}
+		free(chosen);
 	}
 	out->verdict = make_verdict(out);
 }

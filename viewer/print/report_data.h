@@ -44,8 +44,9 @@ struct run_report {
 	const struct model *model;
 	struct symbols *symbols;
 	struct quality quality;
-	struct device_report *devices;
+	struct device_report *devices; /* that the process used */
 	size_t device_count;
+	size_t unused_count; /* that it could see and did nothing with */
 };
 
 struct report_data {

@@ -183,6 +183,7 @@ void report_json_add(struct json *json, const struct report_data *report)
 			    (double)(run->model->end_ns - run->model->begin_ns) / 1e9);
 		add_quality(json, run);
 		add_steps(json, run->model);
+		json_unsigned(json, "unused_devices", run->unused_count);
 		json_array(json, "devices");
 		for (size_t d = 0; d < run->device_count; d++)
 			add_device(json, &run->devices[d], run->symbols);

@@ -2,7 +2,9 @@
 /* Sentences and thresholds, each once. Where a number is missing it is not guessed. */
 #include "machine_verdict.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "array_len.h"
 #include "link_rate.h"
@@ -255,6 +257,13 @@ static const struct {
 	{804, "forward compatibility was tried on a GPU that does not offer it",
 	 "Remove the cuda-compat folder from the library path: it is for data-center GPUs only."},
 };
+
+bool machine_is_cuda_call(const char *api)
+{
+	if (strncmp(api, "cuda", 4) == 0)
+		return isupper((unsigned char)api[4]) != 0;
+	return strncmp(api, "cu", 2) == 0 && isupper((unsigned char)api[2]) != 0;
+}
 
 const char *machine_version_error(int32_t status)
 {

@@ -70,6 +70,8 @@ enum machine_verdict machine_judge_versions(const struct machine_versions *versi
 /* The reasons by name, "thermal slowdown, power brake". */
 void machine_add_reasons(struct text *text, uint64_t reasons);
 
+/* A function of CUDA's runtime or driver: the codes of cuBLAS, cuDNN and NCCL mean other things. */
+bool machine_is_cuda_call(const char *api);
 /* An error code of CUDA that says that versions do not fit; NULL for all others. */
 const char *machine_version_error(int32_t status);
 /* What to do about it. */

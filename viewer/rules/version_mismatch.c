@@ -3,7 +3,6 @@
  * GT702: driver, toolkit, binary and GPU do not fit together: CUDA's own errors that say so, and
  * the version table.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +12,6 @@
 static const char *info(const struct rule_context *context, const char *key)
 {
 	return context->model->source.info(context->model->source.context, key);
-}
-
-/* Codes of cuBLAS, cuDNN and NCCL are others: only the runtime's and the driver's count. */
-static bool is_cuda(const char *api)
-{
-	if (strncmp(api, "cuda", 4) == 0)
-		return isupper((unsigned char)api[4]) != 0;
-	return strncmp(api, "cu", 2) == 0 && isupper((unsigned char)api[2]) != 0;
 }
 
 static uint32_t find_error(const struct rule_context *context, uint64_t *count)
@@ -33,7 +24,7 @@ static uint32_t find_error(const struct rule_context *context, uint64_t *count)
 		const struct host_call *call = &model->calls[i];
 
 		if (!call->status || call->flags & CALL_REDUNDANT ||
-		    !machine_version_error(call->status) || !is_cuda(model->apis[call->api]))
+		    !machine_version_error(call->status) || !machine_is_cuda_call(model->apis[call->api]))
 			continue;
 		if (call->device != MODEL_NO_DEVICE && call->device != context->device)
 			continue;

@@ -185,6 +185,28 @@ static void findings_of_one_part_are_combined_not_added(void **state)
 	script_free(script);
 }
 
+/* Seven of eight GPUs are visible and idle in every rank of a job. */
+static void gpus_that_were_not_used_have_no_page(void **state)
+{
+	struct script *script = script_new("NVIDIA A100-SXM4-80GB", 108, 4, 16);
+	struct report_data report;
+	const struct model *models;
+	struct model *model;
+
+	(void)state;
+	script_add_device(script, "NVIDIA A100-SXM4-80GB", 4, 16);
+	script_add_device(script, "NVIDIA A100-SXM4-80GB", 4, 16);
+	model = make_run(script, 3, "ampere_sgemm");
+	models = model;
+	report_data_build(&models, 1, &report);
+	assert_int_equal(report.runs[0].device_count, 1);
+	assert_int_equal(report.runs[0].unused_count, 2);
+	assert_int_equal(report.runs[0].devices[0].device, 0);
+	report_data_free(&report);
+	model_free(model);
+	script_free(script);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +214,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hostile_names_reach_no_output_raw),
 		cmocka_unit_test(text_and_json_say_the_same_numbers),
 		cmocka_unit_test(findings_of_one_part_are_combined_not_added),
+		cmocka_unit_test(gpus_that_were_not_used_have_no_page),
 	};
 
 	if (argc > 1)
