@@ -9,6 +9,8 @@
 
 #include "command.h"
 #include "load_traces.h"
+#include "report_job.h"
+#include "report_ranks.h"
 #include "report_data.h"
 #include "report_html.h"
 #include "report_json.h"
@@ -17,8 +19,8 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-	"usage: gputrace report [--by site] [--tables hta] [--json] [--html FILE] [--colour WHEN]\n"
-	"                       [--debuginfod] TRACE|DIRECTORY...\n"
+	"usage: gputrace report [--by site] [--tables hta] [--rank N|all] [--json] [--html FILE]\n"
+	"                       [--colour WHEN] [--debuginfod] TRACE|DIRECTORY...\n"
 	"\n"
 	"Says where the time of a step goes and what to change, for every process and GPU. A "
 	"directory\n"
@@ -26,6 +28,7 @@ static const char usage[] =
 	"\n"
 	"  --by site        a table of the lines that called, by the time lost to them\n"
 	"  --tables hta     also the tables of HolisticTraceAnalysis, by its definitions\n"
+	"  --rank N|all     of several ranks of one job: which to show in detail\n"
 	"  --json           print JSON (schema gputrace.report/1 or gputrace.sites/1) instead of "
 	"text\n"
 	"  --html FILE      also write the report as one self-contained page\n"
@@ -41,18 +44,24 @@ static const char usage[] =
 
 struct report_options {
 	bool is_by_site, is_json, has_colour, shows_hta;
-	const char *html_path;
+	const char *html_path, *rank;
 };
 
-static int print_report(const struct loaded_traces *traces, const struct report_options *options)
+static int print_report(const struct loaded_traces *traces, const struct job_ranks *job,
+			const struct report_options *options)
 {
 	const struct model **models = xcalloc(traces->count, sizeof(*models));
 	struct report_data report;
 	int status = EXIT_OK;
+	size_t count = 0;
 
-	for (size_t i = 0; i < traces->count; i++)
-		models[i] = traces->items[i].model;
-	report_data_build(models, traces->count, &report);
+	for (size_t i = 0; i < traces->count; i++) {
+		if (traces->items[i].model)
+			models[count++] = traces->items[i].model;
+	}
+	report_data_build(models, count, &report);
+	if (job->is_job)
+		report_ranks_add(&report, job);
 	report.shows_hta = options->shows_hta;
 	if (options->is_json) {
 		struct json *json = json_new("gputrace.report/1", false);
@@ -113,12 +122,14 @@ static int run(int argc, char **argv)
 		{"html", required_argument, NULL, 'w'},
 		{"colour", required_argument, NULL, 'c'},
 		{"color", required_argument, NULL, 'c'},
+		{"rank", required_argument, NULL, 'r'},
 		{"tables", required_argument, NULL, 't'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct report_options options = {.has_colour = command_has_colour()};
 	struct loaded_traces traces;
+	struct job_ranks job = {0};
 	int option, status;
 
 	optind = 0;
@@ -136,6 +147,9 @@ static int run(int argc, char **argv)
 				return command_usage_error(argv[0], "--tables is hta, not \"%s\".",
 							   optarg);
 			options.shows_hta = true;
+			break;
+		case 'r':
+			options.rank = optarg;
 			break;
 		case 'd':
 			symbols_allow_debuginfod(true);
@@ -180,11 +194,14 @@ static int run(int argc, char **argv)
 		return command_usage_error(argv[0], "Name at least one trace.");
 	if (options.is_by_site && options.html_path)
 		return command_usage_error(argv[0], "The table by site has no page.");
-	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), true, &traces);
+	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), false, &traces);
 	if (status)
 		return status;
-	status = options.is_by_site ? print_sites(&traces, options.is_json)
-				    : print_report(&traces, &options);
+	status = report_job_load(argv[0], &traces, options.is_by_site ? "all" : options.rank, &job);
+	if (!status)
+		status = options.is_by_site ? print_sites(&traces, options.is_json)
+					    : print_report(&traces, &job, &options);
+	job_ranks_free(&job);
 	load_traces_free(&traces);
 	return status;
 }

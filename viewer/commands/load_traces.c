@@ -79,25 +79,31 @@ static void set_window(struct trace *trace)
 		trace_set_window(trace, from_ns, to_ns);
 }
 
+int load_trace_model(const char *command, struct loaded_trace *loaded)
+{
+	struct model_source source = model_source_of_trace(loaded->trace);
+	struct error err = {0, ""};
+
+	if (!model_build(&source, &loaded->model, &err))
+		return 0;
+	print_error(command, trace_path(loaded->trace), &err);
+	return EXIT_UNREADABLE;
+}
+
 static int load_file(const char *command, const char *path, bool builds_model,
 		     struct loaded_traces *out)
 {
 	struct error err = {0, ""};
 	struct loaded_trace loaded = {NULL, NULL};
-	struct model_source source;
 
 	if (trace_open(path, &loaded.trace, &err)) {
 		print_error(command, path, &err);
 		return EXIT_UNREADABLE;
 	}
 	set_window(loaded.trace);
-	if (builds_model) {
-		source = model_source_of_trace(loaded.trace);
-		if (model_build(&source, &loaded.model, &err)) {
-			print_error(command, path, &err);
-			trace_close(loaded.trace);
-			return EXIT_UNREADABLE;
-		}
+	if (builds_model && load_trace_model(command, &loaded)) {
+		trace_close(loaded.trace);
+		return EXIT_UNREADABLE;
 	}
 	if (out->count == out->capacity)
 		out->items = array_grow(out->items, &out->capacity, sizeof(*out->items));

@@ -30,6 +30,8 @@ int load_traces(const char *command, char *const *paths, size_t count, bool buil
  */
 bool load_traces_from(const char *seconds);
 bool load_traces_to(const char *seconds);
+/* Builds the model of an open trace. 0, or EXIT_UNREADABLE after one sentence on stderr. */
+int load_trace_model(const char *command, struct loaded_trace *loaded);
 void load_traces_free(struct loaded_traces *traces);
 
 #endif

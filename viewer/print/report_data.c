@@ -283,6 +283,7 @@ void report_data_build(const struct model *const *models, size_t count, struct r
 
 void report_data_free(struct report_data *report)
 {
+	finding_list_free(&report->job_findings);
 	for (size_t r = 0; r < report->run_count; r++) {
 		struct run_report *run = &report->runs[r];
 

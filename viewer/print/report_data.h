@@ -10,6 +10,7 @@
 #include "finding.h"
 #include "host_stats.h"
 #include "hta_tables.h"
+#include "job_ranks.h"
 #include "model.h"
 #include "quality.h"
 #include "step_stats.h"
@@ -52,6 +53,8 @@ struct run_report {
 struct report_data {
 	struct run_report *runs;
 	size_t run_count;
+	const struct job_ranks *job; /* NULL: not several ranks; report_ranks.c */
+	struct finding_list job_findings;
 	bool is_simulated; /* any device */
 	bool shows_hta;	   /* text shows HTA's tables; JSON and HTML always do */
 	char *verdict;	   /* one or two sentences */

@@ -10,6 +10,7 @@
 #include "report_live.h"
 #include "report_graphs.h"
 #include "report_memory.h"
+#include "report_ranks.h"
 #include "report_training.h"
 #include "text.h"
 
@@ -171,6 +172,8 @@ void report_json_add(struct json *json, const struct report_data *report)
 {
 	json_text(json, "verdict", report->verdict);
 	json_flag(json, "simulated", report->is_simulated);
+	if (report->job)
+		report_ranks_json(json, report);
 	json_array(json, "runs");
 	for (size_t r = 0; r < report->run_count; r++) {
 		const struct run_report *run = &report->runs[r];

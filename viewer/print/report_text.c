@@ -13,6 +13,7 @@
 #include "report_live.h"
 #include "report_graphs.h"
 #include "report_memory.h"
+#include "report_ranks.h"
 #include "report_training.h"
 #include "text.h"
 
@@ -318,6 +319,8 @@ void report_text_print(const struct report_data *report, FILE *to, bool has_colo
 	if (report->is_simulated)
 		fprintf(to, "%s[simulated]%s ", YELLOW(&page), PLAIN(&page));
 	fprintf(to, "%s%s%s\n\n", BOLD(&page), report->verdict, PLAIN(&page));
+	if (report->job)
+		report_ranks_text(to, report, BOLD(&page), PLAIN(&page));
 	for (size_t r = 0; r < report->run_count; r++) {
 		const struct run_report *run = &report->runs[r];
 

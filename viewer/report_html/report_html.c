@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "html_assets.h"
+#include "html_ranks.h"
 #include "html_timeline.h"
 #include "printable.h"
 #include "report_hta.h"
@@ -242,6 +243,8 @@ int report_html_write(const struct report_data *report, const char *path)
 		text_add(&page, "<span class=\"simulated\">simulated</span> ");
 	text_add_html(&page, report->verdict);
 	text_add(&page, "</p>\n");
+	if (report->job)
+		html_ranks_add(&page, report);
 	for (size_t r = 0; r < report->run_count; r++)
 		add_run(&page, &report->runs[r], r);
 	text_add(&page, "<script>\n");

@@ -10,6 +10,7 @@
 #include "copy_stats.h"
 #include "finding.h"
 #include "gpu_table.h"
+#include "job_ranks.h"
 #include "host_stats.h"
 #include "link_rate.h"
 #include "memory_survey.h"
@@ -44,6 +45,8 @@ struct rule {
 	const char *title;
 	const char *page; /* what `gputrace explain` prints: definition, thresholds, gain, limits */
 	void (*run)(struct rule_context *context);
+	/* Instead of run: looks at all ranks of a job; context has no model and no device then. */
+	void (*judge_ranks)(struct rule_context *context, const struct job_ranks *job);
 	bool is_about_memory; /* runs without times of GPU work too */
 	bool is_about_calls;  /* likewise: what calls returned, how the process was set up */
 	bool needs_nodes;     /* says nothing of graphs that were timed as wholes */
@@ -56,6 +59,8 @@ size_t rules_count(void);
 const struct rule *rules_find(const char *text);
 /* Runs every rule on one device; findings come back ranked by what they can gain. */
 void rules_run(const struct model *model, size_t device, struct finding_list *out);
+/* Runs the rules that look at all ranks of a job. */
+void rules_run_ranks(const struct job_ranks *job, struct finding_list *out);
 
 /* ---- for rules ---- */
 

@@ -246,6 +246,48 @@ static void doubt(struct rule_context *context, size_t judgements)
 	}
 }
 
+/* What is between ranks cannot be seen in the file of one. */
+static void refuse_one_rank(struct rule_context *context)
+{
+	const struct model *model = context->model;
+	const struct model_communicator *largest = communicator_largest(model);
+	const char *size = model->source.info(model->source.context, "world_size");
+
+	if ((largest && largest->rank_count > 1) || (size && strtol(size, NULL, 10) > 1) ||
+	    context->comm.all.kernels)
+		rule_not_judged(context, "one rank cannot tell: gputrace report over the files of "
+					 "all ranks says it");
+	else
+		rule_silent(context, "the job has one rank");
+}
+
+void rules_run_ranks(const struct job_ranks *job, struct finding_list *out)
+{
+	struct rule_context context = {.unit = "step", .step_ms = job->step_ms, .findings = out};
+
+	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {
+		size_t findings = out->count;
+
+		context.rule = rules_all[i];
+		if (!context.rule->judge_ranks)
+			continue;
+		context.rule->judge_ranks(&context, job);
+		if (out->count > findings)
+			judge(&context, JUDGED_RAISED, text_format("%zu", out->count - findings));
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		struct finding *finding = &out->items[i];
+		double share = job->step_ms > 0 ? 100 * finding->cost_ms / job->step_ms : 0;
+
+		if (finding->cost_ms > 0)
+			finding->severity = share >= 10	 ? SEVERITY_HIGH
+					    : share >= 3 ? SEVERITY_MEDIUM
+							 : SEVERITY_LOW;
+	}
+	if (out->count)
+		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
+}
+
 void rules_run(const struct model *model, size_t device, struct finding_list *out)
 {
 	const struct model_device *of = &model->devices[device];
@@ -276,7 +318,9 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		size_t findings = out->count, judgements = out->judgement_count;
 
 		context.rule = rules_all[i];
-		if (context.rule->is_about_memory || context.rule->is_about_calls)
+		if (context.rule->judge_ranks)
+			refuse_one_rank(&context);
+		else if (context.rule->is_about_memory || context.rule->is_about_calls)
 			context.rule->run(&context);
 		else if (!of->op_count)
 			rule_not_judged(&context, "there are no GPU times for this device");
