@@ -141,6 +141,7 @@ void capture_wait_event(struct call *call, const void *stream, const void *event
 void capture_record_event(struct call *call, const void *event, const void *stream);
 void capture_set_device(struct call *call, int device);
 void capture_device_reset(struct call *call);
+void capture_context_reset(struct call *call);
 void capture_context_create(struct call *call, const void *out, CUdevice device);
 void capture_context_retain(struct call *call, const void *out, CUdevice device);
 void capture_context_destroy(struct call *call, CUcontext context);

@@ -75,11 +75,20 @@ void capture_set_device(struct call *call, int device)
 
 void capture_device_reset(struct call *call)
 {
+	/* Written first: the record says which device it was. */
+	capture_plain(call, NULL);
 	if (!call->status) {
 		pointers_remove_all();
 		device_forget_contexts();
 	}
+}
+
+void capture_context_reset(struct call *call)
+{
 	capture_plain(call, NULL);
+	/* Inside cudaDeviceReset the current device stays what it is. */
+	if (!call->parent)
+		capture_context_pop(call);
 }
 
 void capture_context_create(struct call *call, const void *out, CUdevice device)

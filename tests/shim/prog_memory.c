@@ -4,6 +4,7 @@
  *   all      each kind by runtime and driver, in an order that leaves several live at a time
  *   wrong    the same functions with arguments that must be refused
  *   leave    ends with memory of every kind live
+ *   reset    the same, but for virtual memory, and then resets the device
  *   share    a child process opens what this one exports
  */
 #include <errno.h>
@@ -326,7 +327,7 @@ int main(int argc, char **argv)
 		share();
 		return 0;
 	}
-	leaves = !strcmp(mode, "leave");
+	leaves = !strcmp(mode, "leave") || !strcmp(mode, "reset");
 	PRINT(cudaFree(NULL));
 	if (!strcmp(mode, "wrong")) {
 		wrong();
@@ -336,7 +337,10 @@ int main(int argc, char **argv)
 	host();
 	arrays();
 	pools();
-	virtual_memory();
+	if (strcmp(mode, "reset") != 0)
+		virtual_memory();
+	else
+		PRINT(cudaDeviceReset());
 	PRINT(cudaDeviceSynchronize());
 	PRINT(cudaGetLastError());
 	return 0;

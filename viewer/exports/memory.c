@@ -10,10 +10,11 @@
 static void write_row(const struct model *model, const struct live_change *change,
 		      const uint64_t sums[LIVE_KIND_COUNT], FILE *to)
 {
-	const struct memory_event *event = &model->memory_events[change->event];
-
 	fprintf(to, "%lld\t%u\t%s", (long long)change->time_ns,
-		model->devices[change->device].ordinal, model_api_name(model, event->call));
+		model->devices[change->device].ordinal,
+		change->event == MODEL_NONE
+			? "device reset"
+			: model_api_name(model, model->memory_events[change->event].call));
 	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++)
 		fprintf(to, "\t%llu", (unsigned long long)sums[kind]);
 	fputc('\n', to);

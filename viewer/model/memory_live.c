@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "array_len.h"
 #include "model_internal.h"
 
 struct physical {
@@ -28,6 +29,8 @@ struct live_walk {
 	struct map handles;   /* handle -> index of physicals + 1 */
 	struct physical *physicals;
 	size_t physical_count, physical_capacity, change_capacity;
+	const struct host_call **resets; /* by time */
+	size_t reset, reset_count;	 /* the next one */
 };
 
 const char *live_kind_key(enum live_kind kind)
@@ -289,6 +292,87 @@ static void walk_event(struct live_walk *walk, size_t index)
 		model->devices[event->device].memory.unknown_frees++;
 }
 
+/* ---- what ends everything on a device ---- */
+
+static bool is_reset(const struct model *model, const struct host_call *call)
+{
+	static const char *const names[] = {"cudaDeviceReset", "cuDevicePrimaryCtxReset_v2"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!call->status && !strcmp(model->apis[call->api], names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Contexts own all but virtual memory, arrays among it; the handles of arrays end with them. */
+static void drop_device(struct live_walk *walk, const struct host_call *reset)
+{
+	struct model *model = walk->model;
+	size_t count = model->live_change_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct live_change change = model->live_changes[i];
+		const struct memory_event *event = &model->memory_events[change.origin];
+		uint64_t added;
+
+		if (!change.is_added || change.device != reset->device)
+			continue;
+		if (change.kind == LIVE_ARRAY) {
+			if (!map_remove(&walk->handles, event->address, NULL))
+				continue;
+		} else if (is_handle(event) || change.kind == LIVE_ADDRESSES ||
+			   change.kind == LIVE_MAPPED) {
+			continue;
+		} else {
+			const uint64_t *slot = map_find(&walk->addresses, change.address);
+
+			if (!slot || *slot != i + 1)
+				continue;
+			map_remove(&walk->addresses, change.address, &added);
+		}
+		change.time_ns = reset->begin_ns;
+		change.event = MODEL_NONE;
+		change.is_added = false;
+		add_change(walk, &change);
+	}
+}
+
+/* The resets before this time that did not have their turn. */
+static void apply_resets(struct live_walk *walk, int64_t time_ns)
+{
+	while (walk->reset < walk->reset_count && walk->resets[walk->reset]->begin_ns < time_ns)
+		drop_device(walk, walk->resets[walk->reset++]);
+}
+
+static int compare_resets(const void *left, const void *right)
+{
+	const struct host_call *a = *(const struct host_call *const *)left;
+	const struct host_call *b = *(const struct host_call *const *)right;
+
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+/* Few processes reset a device; those that do it nested in another call did it once. */
+static void find_resets(struct live_walk *walk)
+{
+	const struct model *model = walk->model;
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < model->call_count; i++) {
+		const struct host_call *call = &model->calls[i];
+
+		if (call->kind != RECORD_KIND_call || call->parent != MODEL_NONE ||
+		    !is_reset(model, call))
+			continue;
+		if (walk->reset_count == capacity)
+			walk->resets = array_grow(walk->resets, &capacity, sizeof(*walk->resets));
+		walk->resets[walk->reset_count++] = call;
+	}
+	if (walk->reset_count)
+		qsort(walk->resets, walk->reset_count, sizeof(*walk->resets), compare_resets);
+}
+
 /* What the changes mean for each device. */
 static void count_usage(struct model *model)
 {
@@ -324,22 +408,26 @@ void memory_live_build(struct model *model)
 	map_init(&walk.mappings);
 	map_init(&walk.behind);
 	map_init(&walk.handles);
+	find_resets(&walk);
 	for (size_t i = 0; i < model->memory_event_count; i++) {
 		const struct memory_event *event = &model->memory_events[i];
 		const struct host_call *call = &model->calls[event->call];
 
+		apply_resets(&walk, event->time_ns);
 		/* What was captured into a graph is memory of the graph's launches. */
 		if (call->status || (call->flags & (CALL_REDUNDANT | CALL_CAPTURED)) ||
 		    !event->address)
 			continue;
 		walk_event(&walk, i);
 	}
+	apply_resets(&walk, INT64_MAX);
 	count_usage(model);
 	map_fini(&walk.addresses);
 	map_fini(&walk.mappings);
 	map_fini(&walk.behind);
 	map_fini(&walk.handles);
 	free(walk.physicals);
+	free(walk.resets);
 }
 
 void memory_live_sums(const struct model *model, size_t device, int64_t time_ns,

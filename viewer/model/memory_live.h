@@ -35,7 +35,7 @@ enum live_kind {
 struct live_change {
 	int64_t time_ns;
 	uint64_t address, size_bytes;
-	uint32_t event;	 /* that changed it, index of memory_events */
+	uint32_t event;	 /* that changed it, index of memory_events; MODEL_NONE: a device reset */
 	uint32_t origin; /* that made it */
 	uint16_t device; /* index of devices; of host memory the current one then */
 	uint8_t kind;	 /* enum live_kind */

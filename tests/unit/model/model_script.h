@@ -29,6 +29,8 @@ struct record_device *script_add_device(struct script *script, const char *gpu_n
 void script_use_stream(struct script *script, uint32_t stream);
 /* Handle of the stream of the next launches; 0 at first, the legacy default stream. */
 void script_use_launch_stream(struct script *script, uint64_t stream);
+/* Of the next memory records: a pool, a handle; 0 at first. */
+void script_use_backing(struct script *script, uint64_t backing);
 void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
 		     uint32_t peer_device);
 
