@@ -56,31 +56,30 @@ if [ ${#labels[@]} -gt 0 ]; then
 	select=(--label-regex "^($(IFS='|'; echo "${labels[*]}"))\$")
 fi
 
-# Which Pythons saw how many events of each kind at the right line: a line per interpreter, written by
-# the tests named sites_shim.
-sites_table() {
-	[ -d "$build/tests/sites-table" ] || return 0
-	printf '\nEvents whose file, line and callers were as the interpreter said:\n'
-	cat "$build"/tests/sites-table/* | awk -F '\t' '{
-		for (i = 2; i <= NF; i++) {
-			split($i, pair, "=")
-			if (NR == 1)
-				titles = titles sprintf("%10s", pair[1])
-			numbers = numbers sprintf("%10s", pair[2])
-		}
-		if (NR == 1)
-			printf "  %-16s%s\n", "", titles
-		printf "  %-16s%s\n", $1, numbers
-		numbers = ""
-	}'
-}
-export -f sites_table
-export build
-
 # Passes ctest's lines on as they come, keeps back its summary, and says what was slow and which events
 # were compared before it.
 summary_last() {
-	awk '
+	awk -v table="$build/tests/sites-table" '
+	# Which Pythons saw how many events of each kind at the right line: a file per interpreter, written
+	# by the tests named sites_shim.
+	function print_sites(    command, line, fields, pair, count, i, titles, numbers, is_begun) {
+		command = "cat " table "/* 2>/dev/null"
+		while ((command | getline line) > 0) {
+			count = split(line, fields, "\t")
+			titles = numbers = ""
+			for (i = 2; i <= count; i++) {
+				split(fields[i], pair, "=")
+				titles = titles sprintf("%10s", pair[1])
+				numbers = numbers sprintf("%10s", pair[2])
+			}
+			if (!is_begun++) {
+				print "\nEvents whose file, line and callers were as the interpreter said:"
+				printf "  %-16s%s\n", "", titles
+			}
+			printf "  %-16s%s\n", fields[1], numbers
+		}
+		close(command)
+	}
 	/tests passed,|^No tests were found/ { held = held $0 "\n"; in_summary = 1; next }
 	in_summary { held = held $0 "\n"; next }
 	{ print; fflush() }
@@ -101,8 +100,7 @@ summary_last() {
 				rest = rest line[i] "\n"
 			else
 				verdict = line[i]
-		fflush()
-		system("bash -c sites_table")
+		print_sites()
 		gsub(/\n+$/, "", rest)
 		print rest
 		print verdict
