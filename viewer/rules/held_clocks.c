@@ -46,7 +46,9 @@ static void measure(const struct rule_context *context, const struct sample_seri
 		int64_t time_ns = reasons->points[i].time_ns;
 		uint64_t bits = (uint64_t)reasons->points[i].value;
 
-		if (!sample_is_loaded(context->model, context->device, time_ns))
+		/* NVML's load is that of its last period: the two must agree. */
+		if (bits & THROTTLE_IDLE ||
+		    !sample_is_loaded(context->model, context->device, time_ns))
 			continue;
 		clocks->loaded++;
 		if (bits & THROTTLE_FAULTS) {
@@ -79,7 +81,8 @@ static void raise(struct rule_context *context, const struct clocks *clocks, boo
 {
 	struct finding *finding = rule_raise(context, MODEL_NONE);
 	double share = is_fault ? (double)clocks->held / (double)clocks->loaded : 0;
-	double best_mhz = clocks->free_mhz > 0 ? clocks->free_mhz : (double)clocks->max_mhz;
+	double best_mhz =
+		clocks->free_mhz > clocks->held_mhz ? clocks->free_mhz : (double)clocks->max_mhz;
 	double lost = 0;
 	struct text what, fix;
 
@@ -101,11 +104,14 @@ static void raise(struct rule_context *context, const struct clocks *clocks, boo
 		finding_summary(
 			finding,
 			"%s %.0f %% of %zu samples under load; the SMs ran at %.0f MHz then, "
-			"at %.0f MHz otherwise.",
+			"%s %.0f MHz.",
 			text_string(&what), 100 * share, clocks->loaded, clocks->held_mhz,
+			clocks->free_mhz > clocks->held_mhz ? "otherwise at" : "and can do",
 			best_mhz);
 	else if (is_fault)
-		finding_summary(finding, "%s %.0f %% of %zu samples under load; clocks unknown.",
+		finding_summary(finding,
+				"%s %.0f %% of %zu samples under load; which cost no clock that "
+				"could be measured.",
 				text_string(&what), 100 * share, clocks->loaded);
 	else
 		finding_summary(finding, "%s %zu of %zu samples under load.", text_string(&what),

@@ -83,6 +83,32 @@ static void an_idle_gpu_may_be_slow(void **state)
 	bench_fini(&bench);
 }
 
+/* The first sample of a run shows the clock of the idle GPU. */
+static void a_sample_that_nvml_calls_idle_does_not_count(void **state)
+{
+	struct bench bench;
+	const struct finding *finding;
+
+	(void)state;
+	bench_init(&bench);
+	script_device(bench.script, 0)->clock_khz = FREE_MHZ * 1000;
+	for (int step = 0; step < STEPS; step++) {
+		bench.machine.site = 5;
+		machine_kernel(&bench.machine, "ampere_sgemm_128x128_nn", 10000000);
+		machine_kernel(&bench.machine, "adam_step", 50000);
+		bench_sample(&bench, SAMPLE_sm_clock_mhz, bench.machine.stream_ns - 100000,
+			     step ? HOT_MHZ : 210);
+		bench_sample(&bench, SAMPLE_throttle_reasons, bench.machine.stream_ns - 100000,
+			     step ? THROTTLE_THERMAL : THROTTLE_IDLE);
+	}
+	bench_run(&bench);
+	finding = bench_only(&bench, "GT701");
+	assert_float_equal(bench_number(finding, "samples_under_load"), STEPS - 1, 0);
+	assert_float_equal(bench_number(finding, "held_percent"), 100, 0);
+	assert_float_equal(bench_number(finding, "free_mhz"), FREE_MHZ, 0);
+	bench_fini(&bench);
+}
+
 static void free_clocks_are_silent(void **state)
 {
 	struct bench bench;
@@ -114,6 +140,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_power_cap_at_full_load_is_an_information),
 		cmocka_unit_test(one_hot_sample_is_silent),
 		cmocka_unit_test(an_idle_gpu_may_be_slow),
+		cmocka_unit_test(a_sample_that_nvml_calls_idle_does_not_count),
 		cmocka_unit_test(free_clocks_are_silent),
 		cmocka_unit_test(without_nvml_it_is_not_judged_for_its_reason),
 	};
