@@ -68,13 +68,16 @@ static void refuse(struct page_sampler *sampler, const char *reason)
 	trace_writer_info(sampler->sink.writer, "pages.reason", reason, NULL);
 }
 
-/* A machine that is not this one has a file instead: lines "ADDRESS SIZE NODE", in hexadecimal,
- * bytes and decimal. */
+/* A machine that is not this one has a file instead, maybe one per job: lines "ADDRESS SIZE NODE",
+ * in hexadecimal, bytes and decimal. */
 static bool ask_file(const struct page_sampler *sampler, uint64_t address, int *node)
 {
 	char text[16384];
 
-	if (machine_file_read(sampler->root, text, sizeof(text), "simcuda/pages") <= 0)
+	int pid = sampler->pid ? (int)sampler->pid : (int)getpid();
+
+	if (machine_file_read(sampler->root, text, sizeof(text), "simcuda/pages.%d", pid) <= 0 &&
+	    machine_file_read(sampler->root, text, sizeof(text), "simcuda/pages") <= 0)
 		return false;
 	*node = -1;
 	for (const char *line = text; line && *line;) {

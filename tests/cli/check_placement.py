@@ -48,6 +48,13 @@ def check(gputrace, program, folder, shim, cupti):
         yield f"copies reach {rate:.2f} of the link's rate, not 0.7"
     if "numactl --cpunodebind=0 --membind=0" not in finding["fix"]:
         yield f"no numactl line: {finding['fix']}"
+    pages = find(sample, "GT302")
+    if not pages:
+        yield f"no GT302 among {[f['id'] for f in sample['findings']]}"
+    elif (pages["evidence"]["pages_node"], pages["evidence"]["far_pages_percent"]) != (1, 100):
+        yield f"GT302 says {pages['evidence']}"
+    if find(twin, "GT302"):
+        yield f"the cured twin has {find(twin, 'GT302')}"
     if find(twin, "GT301"):
         yield f"the cured twin has {find(twin, 'GT301')}"
     # Copies and compute take turns here, so a step is what the GPU is busy for.

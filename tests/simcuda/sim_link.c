@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim_shared.h"
@@ -334,6 +335,21 @@ uint64_t sim_link_rest(uint64_t now_ns, bool is_exiting)
 			next = asleep;
 	}
 	return next;
+}
+
+void sim_link_show_pages(uintptr_t address, size_t bytes, int node)
+{
+	char path[PATH_MAX + 64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/simcuda", folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/simcuda/pages.%d", folder, (int)getpid());
+	file = fopen(path, "ae");
+	if (!file)
+		return;
+	fprintf(file, "%lx %zu %d\n", (unsigned long)address, bytes, node);
+	fclose(file);
 }
 
 int sim_link_node_of_caller(void)

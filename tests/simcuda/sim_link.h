@@ -33,6 +33,9 @@ bool sim_link_work(int gpu, uint64_t begin_ns, uint64_t end_ns, bool is_kernel);
 uint64_t sim_link_rest(uint64_t now_ns, bool is_exiting);
 /* The node of the CPU that the caller runs on, as the description numbers them. */
 int sim_link_node_of_caller(void);
+/* Writes down for the collector where host memory lies, which it would ask a kernel of the machine:
+ * rows "ADDRESS SIZE NODE" of DIR/simcuda/pages.PID. */
+void sim_link_show_pages(uintptr_t address, size_t bytes, int node);
 /* Device memory of this process on a GPU, for the others to see; and theirs. */
 void sim_link_set_memory(int gpu, size_t bytes);
 size_t sim_link_others_bytes(int gpu);

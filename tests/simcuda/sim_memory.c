@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#define SHOWN_BYTES ((size_t)1 << 20) /* smaller host memory is of no interest to the collector */
+
 static struct sim_tree known;
 static uint64_t last_buffer_id;
 
@@ -81,6 +83,9 @@ void sim_memory_know_free_standing(struct sim_range *range, struct sim_device *d
 	range->is_module_global = false;
 	range->pool = NULL;
 	range->physical = NULL;
+	if (range->node != SIM_MACHINE_NONE && (kind == SIM_HOST || kind == SIM_REGISTERED) &&
+	    range->bytes >= SHOWN_BYTES)
+		sim_link_show_pages(range->base, range->bytes, range->node);
 	sim_tree_insert(&known, &range->by_address, range->base, 0);
 }
 
