@@ -87,8 +87,9 @@ static inline bool pool_empty_cache(struct caching_pool *pool)
 
 static inline bool pool_grow(struct caching_pool *pool, size_t bytes)
 {
-	size_t size = bytes < (size_t)POOL_SEGMENT / 2 ? (size_t)POOL_SEGMENT
-					       : (bytes + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
+	size_t size = bytes < (size_t)POOL_SEGMENT / 2
+			      ? (size_t)POOL_SEGMENT
+			      : (bytes + POOL_GRAIN - 1) / POOL_GRAIN * POOL_GRAIN;
 	struct pool_segment *segment;
 	void *memory;
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a product of cuBLASLt from its descriptors. Runs on the job's threads behind cublasLtMatmul;
+ * allocates nothing, makes no CUDA call.
+ */
 #include "lt_describe.h"
 
 #include <string.h>

@@ -324,7 +324,8 @@ struct record_gemm {
 	uint8_t type_a, type_b, type_c, type_compute; /* enum element_type */
 	uint8_t math_flags; /* 1: TF32 allowed on f32, 2: pedantic asked for */
 	uint8_t reserved0;
-	uint32_t epilogue; /* cublasLtEpilogue_t: what is done to the result; 0 not told, 1 nothing */
+	uint32_t epilogue; /* cublasLtEpilogue_t: what is done to the result; 0 not told, 1 nothing
+			    */
 };
 
 enum mark_type {

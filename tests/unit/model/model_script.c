@@ -33,7 +33,7 @@ struct script {
 	struct trace_health health;
 	uint32_t next_call_id, next_correlation;
 	uint32_t gpu_stream, peer_device;
-	uint64_t copy_source, copy_destination, copy_stream, launch_stream, backing;
+	uint64_t copy_source, copy_destination, copy_stream, launch_stream;
 };
 
 static uint64_t name_id(struct script *script, const char *name)
@@ -176,11 +176,6 @@ struct script *script_new(const char *gpu_name, uint32_t sm_count, uint16_t link
 void script_use_stream(struct script *script, uint32_t stream)
 {
 	script->gpu_stream = stream;
-}
-
-void script_use_backing(struct script *script, uint64_t backing)
-{
-	script->backing = backing;
 }
 
 void script_use_launch_stream(struct script *script, uint64_t stream)
@@ -347,7 +342,7 @@ uint32_t script_add_memory(struct script *script, const struct script_call *call
 	record.memory_kind = kind;
 	record.address = address;
 	record.size_bytes = bytes;
-	record.backing = script->backing;
+	record.backing = call->backing;
 	add_row(script, RECORD_KIND_memory, &record, sizeof(record), call->thread);
 	return record.call.call_id;
 }

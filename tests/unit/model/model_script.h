@@ -29,8 +29,6 @@ struct record_device *script_add_device(struct script *script, const char *gpu_n
 void script_use_stream(struct script *script, uint32_t stream);
 /* Handle of the stream of the next launches; 0 at first, the legacy default stream. */
 void script_use_launch_stream(struct script *script, uint64_t stream);
-/* Of the next memory records: a pool, a handle; 0 at first. */
-void script_use_backing(struct script *script, uint64_t backing);
 void script_use_copy(struct script *script, uint64_t source, uint64_t destination, uint64_t stream,
 		     uint32_t peer_device);
 
@@ -46,6 +44,7 @@ struct script_call {
 	uint16_t flags;
 	int32_t status;
 	uint32_t device;
+	uint64_t backing; /* of a memory record: a pool, a handle */
 };
 /* All return the call id. */
 uint32_t script_add_launch(struct script *script, const struct script_call *call,

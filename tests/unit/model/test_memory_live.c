@@ -29,11 +29,10 @@ static void event(struct desk *desk, uint8_t op, uint8_t kind, uint64_t address,
 	struct script_call call = {.begin_ns = desk->now_ns + 10,
 				   .end_ns = desk->now_ns + 20,
 				   .thread = 1,
-				   .api = "cuMem"};
+				   .api = "cuMem",
+				   .backing = backing};
 
-	script_use_backing(desk->script, backing);
 	script_add_memory(desk->script, &call, op, kind, address, bytes);
-	script_use_backing(desk->script, 0);
 	desk->now_ns += 100;
 }
 
