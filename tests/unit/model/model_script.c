@@ -425,7 +425,6 @@ void script_add_block(struct script *script, const struct record_block *block)
 {
 	struct record_block record = *block;
 
-	record.head = (struct record_head){RECORD_KIND_block, sizeof(record), 0};
 	add_row(script, RECORD_KIND_block, &record, sizeof(record), 1);
 }
 
