@@ -57,11 +57,25 @@ static bool is_standard_library(const char *path)
  * that happens to be called torch. */
 static bool is_torch_source(const char *path)
 {
-	static const char *const parts[] = {
-		"nn/",		"autograd/",	 "optim/",     "cuda/",	 "utils/",
-		"distributed/", "_dynamo/",	 "_inductor/", "amp/",	 "fx/",
-		"jit/",		"functional.py", "_tensor.py", "_ops.py",
-		"profiler/",	"_functorch/",	 "_library/",  "_refs/", "_jit_internal.py"};
+	static const char *const parts[] = {"nn/",
+					    "autograd/",
+					    "optim/",
+					    "cuda/",
+					    "utils/",
+					    "distributed/",
+					    "_dynamo/",
+					    "_inductor/",
+					    "amp/",
+					    "fx/",
+					    "jit/",
+					    "functional.py",
+					    "_tensor.py",
+					    "_ops.py",
+					    "profiler/",
+					    "_functorch/",
+					    "_library/",
+					    "_refs/",
+					    "_jit_internal.py"};
 	const char *rest = after_folder(path, "torch");
 
 	for (size_t i = 0; rest && i < COUNT(parts); i++) {
