@@ -18,7 +18,7 @@ def read_log(path):
                 break  # the process was killed while writing
             fields = line.rstrip("\n").split("\t")
             event = {"tag": fields[0]}
-            if event["tag"] in ("call", "rt", "blas"):
+            if event["tag"] in ("call", "rt", "blas", "nccl"):
                 event["sequence"], event["thread"] = int(fields[1]), int(fields[2])
                 event["function"], event["result"] = fields[3], int(fields[4])
                 rest = fields[5:]

@@ -111,6 +111,25 @@ static int print_sites(const struct loaded_traces *traces, bool is_json)
 	return EXIT_OK;
 }
 
+static int show_traces(const char *command, char *const *paths, size_t count,
+		       const struct report_options *options)
+{
+	struct loaded_traces traces;
+	struct job_ranks job;
+	int status = load_traces(command, paths, count, false, &traces);
+
+	if (status)
+		return status;
+	status = report_job_load(command, &traces, options->is_by_site ? "all" : options->rank,
+				 &job);
+	if (!status)
+		status = options->is_by_site ? print_sites(&traces, options->is_json)
+					     : print_report(&traces, &job, options);
+	job_ranks_free(&job);
+	load_traces_free(&traces);
+	return status;
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -128,9 +147,7 @@ static int run(int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	struct report_options options = {.has_colour = command_has_colour()};
-	struct loaded_traces traces;
-	struct job_ranks job = {0};
-	int option, status;
+	int option;
 
 	optind = 0;
 	opterr = 0;
@@ -194,16 +211,7 @@ static int run(int argc, char **argv)
 		return command_usage_error(argv[0], "Name at least one trace.");
 	if (options.is_by_site && options.html_path)
 		return command_usage_error(argv[0], "The table by site has no page.");
-	status = load_traces(argv[0], argv + optind, (size_t)(argc - optind), false, &traces);
-	if (status)
-		return status;
-	status = report_job_load(argv[0], &traces, options.is_by_site ? "all" : options.rank, &job);
-	if (!status)
-		status = options.is_by_site ? print_sites(&traces, options.is_json)
-					    : print_report(&traces, &job, &options);
-	job_ranks_free(&job);
-	load_traces_free(&traces);
-	return status;
+	return show_traces(argv[0], argv + optind, (size_t)(argc - optind), &options);
 }
 
 const struct command command_report = {
