@@ -228,6 +228,8 @@ void host_facts_add(struct trace_writer *writer, const struct collector_options 
 	if (options->pid != 0)
 		snprintf(proc, sizeof(proc), "/proc/%d", (int)options->pid);
 	add_session(writer, options, control);
+	if (root[0])
+		fact(writer, "machine.root", "%s", root);
 	add_host(writer, root);
 	add_process(writer, proc, options->pid);
 	add_cgroup(writer, proc, root);
