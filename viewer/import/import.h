@@ -35,9 +35,9 @@ struct import_report {
 };
 
 /*
- * The processes with GPU work in a recording that keeps several apart (nsys exports), ascending; their
- * number, 0 for a recording of one process and for anything that is no such recording. *out is to be
- * freed.
+ * The processes with GPU work in a recording that keeps several apart (nsys exports), ascending;
+ * their number, 0 for a recording of one process and for anything that is no such recording. *out
+ * is to be freed.
  */
 size_t import_processes(const char *path, int64_t **out);
 

@@ -188,8 +188,9 @@ int import_file(const char *path, int dir_fd, const char *name,
 		goto free_name;
 	rc = choose(job.stream, path, &importer, err);
 	if (!rc && options->process && importer != import_nsys)
-		rc = error_set(err, -EINVAL, "keeps no processes apart: --process is for nsys "
-					     "exports");
+		rc = error_set(err, -EINVAL,
+			       "keeps no processes apart: --process is for nsys "
+			       "exports");
 	if (!rc)
 		rc = import_into(&job, importer, dir_fd, temporary, err);
 	import_stream_close(job.stream);

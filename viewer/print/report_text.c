@@ -102,8 +102,7 @@ static void print_head(const struct page *page, const struct run_report *run)
 	fprintf(page->to, "  %-10s %s\n", "steps", steps);
 	if (run->unused_count)
 		fprintf(page->to, "  %-10s %zu more %s visible and not used\n", "GPUs",
-			run->unused_count,
-			text_noun((double)run->unused_count, "is", "are"));
+			run->unused_count, text_noun((double)run->unused_count, "is", "are"));
 	free(steps);
 }
 

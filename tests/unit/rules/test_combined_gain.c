@@ -53,6 +53,12 @@ static void shorter_products_gain_where_the_host_waits(void **state)
 	finding = bench_only(&bench, "GT202");
 	assert_true(finding->gain_low_ms > 0.9);
 	assert_null(strstr(finding->summary, "launches no faster"));
+	/* Nothing hidden, nothing said. */
+	for (size_t i = 0; i < bench.findings.count; i++) {
+		for (size_t e = 0; e < bench.findings.items[i].evidence_count; e++)
+			assert_string_not_equal(bench.findings.items[i].evidence[e].key,
+						"hidden_by_host_ms_per_step");
+	}
 	bench_fini(&bench);
 }
 
