@@ -28,6 +28,20 @@ static uint32_t call_before(const struct model *model, uint32_t upload)
 	return MODEL_NONE;
 }
 
+/* Share of the steady time in which something on the machine waited for storage, percent; negative:
+ * not sampled. */
+static double storage_pressure(const struct model *model)
+{
+	const struct sample_series *series = sample_series_find(model, SAMPLE_psi_io_some_us, 0);
+	int64_t begin_ns, end_ns;
+	double grown_us, covered_ns;
+
+	sample_window(model, &begin_ns, &end_ns);
+	if (!series || !sample_series_growth(series, begin_ns, end_ns, &grown_us, &covered_ns))
+		return -1;
+	return 100 * grown_us * 1e3 / covered_ns;
+}
+
 static void raise(struct rule_context *context, uint32_t upload, uint64_t gaps, double idle_ms)
 {
 	const struct model *model = context->model;
@@ -35,6 +49,7 @@ static void raise(struct rule_context *context, uint32_t upload, uint64_t gaps, 
 	struct finding *finding = rule_raise(context, upload);
 	double loading_ms = rule_ms(context, phases->host_ns[PHASE_DATA]);
 	double per_step = (double)gaps / context->steady_steps;
+	double pressure = storage_pressure(model);
 	uint32_t before = call_before(model, upload);
 
 	finding->cost_ms = idle_ms;
@@ -49,6 +64,8 @@ static void raise(struct rule_context *context, uint32_t upload, uint64_t gaps, 
 		       (double)model->transfers[model->calls[upload].detail].size_bytes);
 	if (loading_ms > 0)
 		finding_number(finding, "data_loading_ms_per_step", loading_ms);
+	if (pressure >= 0)
+		finding_number(finding, "io_pressure_percent", pressure);
 	if (before != MODEL_NONE)
 		finding_text(finding, "last_call_before", model_api_name(model, before));
 	finding_summary(finding,
@@ -111,7 +128,8 @@ const struct rule rule_starved_input = {
 "the next batch. The place is the upload; there is no stack inside the gap itself.\n"
 "\n"
 "Evidence: idle time, gaps per step, bytes of the upload, the last CUDA call before the gap, and\n"
-"the time in ranges that name data loading, where the recording has them.\n"
+"the time in ranges that name data loading, and the machine's pressure on storage (the share of\n"
+"time in which something waited for it), where the recording has them.\n"
 "Gain: up to the whole idle time, when batches are made beside the step; at least a quarter of\n"
 "it, because launches that the wait used to hide may become the next limit (GT501).\n"
 "Silent: gaps that end with a kernel (GT501, GT504, GT506), and waits for the GPU (GT103, GT503);\n"

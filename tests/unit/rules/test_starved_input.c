@@ -2,9 +2,12 @@
 /*
  * GT502 charges idle time to the upload that ends it when the host was away before.
  */
+#include "machine_bench.h"
 #include "rule_bench.h"
 
 #include <string.h>
+
+static bool has_io_pressure;
 
 /* Loading beside the step (loaded ahead) costs the launching thread nothing. */
 static void run_loop(struct bench *bench, int64_t loading_ns, uint8_t ends_with)
@@ -20,6 +23,10 @@ static void run_loop(struct bench *bench, int64_t loading_ns, uint8_t ends_with)
 			machine_kernel(&bench->machine, "elementwise_kernel", 400000);
 		machine_kernel(&bench->machine, "adam_step", 100000);
 	}
+	/* Something waited for storage in 40 % of the time. */
+	for (int64_t at_ns = 0; has_io_pressure && at_ns < bench->machine.host_ns;
+	     at_ns += 10000000)
+		bench_sample(bench, SAMPLE_psi_io_some_us, at_ns, at_ns / 2500);
 	bench_run(bench);
 }
 
@@ -36,6 +43,18 @@ static void loading_between_steps_is_charged_to_the_upload(void **state)
 	assert_float_equal(bench_number(finding, "idle_ms_per_step"), 16, 0.5);
 	assert_float_equal(bench_number(finding, "upload_bytes"), 4194304, 0);
 	assert_string_equal(bench_text(finding, "last_call_before"), "cudaLaunchKernel");
+	bench_fini(&bench);
+}
+
+static void pressure_on_storage_is_said_where_it_was_sampled(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	has_io_pressure = true;
+	run_loop(&bench, 20000000, COPY_H2D);
+	has_io_pressure = false;
+	assert_float_equal(bench_number(bench_only(&bench, "GT502"), "io_pressure_percent"), 40, 1);
 	bench_fini(&bench);
 }
 
@@ -116,6 +135,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loading_between_steps_is_charged_to_the_upload),
+		cmocka_unit_test(pressure_on_storage_is_said_where_it_was_sampled),
 		cmocka_unit_test(loading_beside_the_step_gains_what_the_range_says),
 		cmocka_unit_test(loading_that_the_queue_hides_is_silent),
 		cmocka_unit_test(a_gap_that_ends_with_a_kernel_is_not_input),
