@@ -130,21 +130,27 @@ static int show_traces(const char *command, char *const *paths, size_t count,
 	return status;
 }
 
+/* "auto" leaves it as it is; false: no such word. */
+static bool set_colour(struct report_options *options, const char *word)
+{
+	if (!strcmp(word, "always"))
+		options->has_colour = true;
+	else if (!strcmp(word, "never"))
+		options->has_colour = false;
+	else
+		return !strcmp(word, "auto");
+	return true;
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"from", required_argument, NULL, 'F'},
-		{"to", required_argument, NULL, 'T'},
-		{"by", required_argument, NULL, 'b'},
-		{"debuginfod", no_argument, NULL, 'd'},
-		{"json", no_argument, NULL, 'j'},
-		{"html", required_argument, NULL, 'w'},
-		{"colour", required_argument, NULL, 'c'},
-		{"color", required_argument, NULL, 'c'},
-		{"rank", required_argument, NULL, 'r'},
-		{"tables", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"from", required_argument, NULL, 'F'},	  {"to", required_argument, NULL, 'T'},
+		{"by", required_argument, NULL, 'b'},	  {"debuginfod", no_argument, NULL, 'd'},
+		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
+		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
+		{"rank", required_argument, NULL, 'r'},	  {"tables", required_argument, NULL, 't'},
+		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
 	};
 	struct report_options options = {.has_colour = command_has_colour()};
 	int option;
@@ -178,11 +184,7 @@ static int run(int argc, char **argv)
 			options.html_path = optarg;
 			break;
 		case 'c':
-			if (optarg[0] == 'a' && optarg[1] == 'l')
-				options.has_colour = true;
-			else if (optarg[0] == 'n')
-				options.has_colour = false;
-			else if (optarg[0] != 'a')
+			if (!set_colour(&options, optarg))
 				return command_usage_error(argv[0],
 							   "--colour is auto, always or "
 							   "never, not \"%s\".",
