@@ -7,15 +7,18 @@
  *                                                                        --feed-forward 10944
  *   the loss is read and the step is timed by waiting for the GPU   cure --no-wait
  * --graph replays backward pass and optimizer as a CUDA graph, which cures none of them.
+ * With --ranks N it is data-parallel: N processes with a GPU each, which sum --gradients KiB over
+ * all ranks after every backward pass, in one flat buffer that stands for the layers' gradients.
  * Cure of all: --cured. A later --vocabulary or --feed-forward still counts.
  */
 #include "batch_loader.h"
 #include "gpt_model.h"
+#include "gradient_sum.h"
 
 enum { LOGGING_US = 3000, COLLATING_US = 3000 };
 
 struct job {
-	long steps, rows, layers, vocabulary, feed_forward, features;
+	long steps, rows, layers, vocabulary, feed_forward, features, ranks, gradient_kib;
 	bool cured, overlap, no_wait, graph;
 	gpu_graph_exec replay; /* with `graph`, from the first step on */
 };
@@ -29,6 +32,8 @@ static void job_parse(struct job *job, int argc, char **argv)
 		{"features", NULL, &job->features, "MiB of image features in a batch (32)"},
 		{"vocabulary", NULL, &job->vocabulary, "width of the output layer (50257)"},
 		{"feed-forward", NULL, &job->feed_forward, "width of the hidden layers (10922)"},
+		{"ranks", NULL, &job->ranks, "processes, one GPU each (1)"},
+		{"gradients", NULL, &job->gradient_kib, "KiB that ranks sum per step (4096)"},
 		{"overlap", &job->overlap, NULL, "pinned batches, copied one step ahead"},
 		{"no-wait", &job->no_wait, NULL, "reads the losses after the loop, times nothing"},
 		{"graph", &job->graph, NULL, "backward pass and optimizer as a CUDA graph"},
@@ -46,13 +51,15 @@ static void job_parse(struct job *job, int argc, char **argv)
 		job->layers = GPT_MAX_LAYERS;
 }
 
-static void backward_and_optimize(struct job *job, const struct gpt_model *model)
+static void backward_and_optimize(struct job *job, const struct gpt_model *model,
+				  struct gradient_sum *sum)
 {
 	gpu_graph graph;
 
 	if (job->graph && !job->replay) {
 		GPU_TRY(gpu_capture_begin(model->stream));
 		gpt_backward(model);
+		gradient_sum_run(sum, model->stream);
 		gpt_optimize(model);
 		GPU_TRY(gpu_capture_end(model->stream, &graph));
 		GPU_TRY(gpu_graph_instantiate(&job->replay, graph));
@@ -63,12 +70,13 @@ static void backward_and_optimize(struct job *job, const struct gpt_model *model
 		return;
 	}
 	gpt_backward(model);
+	gradient_sum_run(sum, model->stream);
 	gpt_optimize(model);
 }
 
 /* One step; loss is pinned and filled when the GPU gets there. */
 static void train_step(struct job *job, const struct gpt_model *model, struct batch_loader *loader,
-		       float *loss)
+		       struct gradient_sum *sum, float *loss)
 {
 	void *batch = batch_loader_next(loader);
 
@@ -78,7 +86,7 @@ static void train_step(struct job *job, const struct gpt_model *model, struct ba
 	if (!job->no_wait)
 		GPU_TRY(gpu_stream_sync(model->stream));
 	step_host_work(LOGGING_US);
-	backward_and_optimize(job, model);
+	backward_and_optimize(job, model, sum);
 	if (!job->no_wait)
 		GPU_TRY(gpu_device_sync());
 	step_host_work(COLLATING_US);
@@ -86,14 +94,16 @@ static void train_step(struct job *job, const struct gpt_model *model, struct ba
 
 int main(int argc, char **argv)
 {
-	struct job job = {30, 1024, 2, 0, 0, 32, false, false, false, false, NULL};
+	struct job job = {30, 1024, 2, 0, 0, 32, 1, 4096, false, false, false, false, NULL};
 	static struct gpt_model model;
+	static struct gradient_sum sum;
 	struct batch_loader loader;
 	struct step_pace pace;
 	gpu_stream stream;
 	float *losses = NULL;
 
 	job_parse(&job, argc, argv);
+	gradient_sum_fork(&sum, job.ranks);
 	gpu_open();
 	GPU_TRY(gpu_stream_open(&stream));
 	GPU_TRY(gpu_gemm_stream(stream));
@@ -104,11 +114,12 @@ int main(int argc, char **argv)
 	gpt_open(&model, stream);
 	batch_loader_open(&loader, (size_t)job.features << 20, job.overlap, job.overlap, stream);
 	GPU_TRY(gpu_host_alloc(&losses, (size_t)job.steps * sizeof(float)));
+	gradient_sum_open(&sum, job.gradient_kib, stream);
 	step_pace_open(&pace);
 
 	for (long step = 0; step < job.steps; step++) {
 		step_pace_begin(&pace);
-		train_step(&job, &model, &loader, &losses[step]);
+		train_step(&job, &model, &loader, &sum, &losses[step]);
 		step_pace_end(&pace, stream);
 	}
 	GPU_TRY(gpu_device_sync());
@@ -125,6 +136,7 @@ int main(int argc, char **argv)
 	GPU_TRY(gpu_host_free(losses));
 	batch_loader_close(&loader);
 	gpt_close(&model);
+	gradient_sum_close(&sum);
 	GPU_TRY(gpu_stream_close(stream));
 	gpu_close();
 	return equal ? 0 : 1;

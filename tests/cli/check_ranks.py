@@ -80,6 +80,11 @@ def main():
         expect(not finding(findings, "GT610"), "GT610 without micro-batches")
     if case == "cured":
         expect(not exposed, f"cured twin has {exposed}")
+    if case == "train":
+        expect(job["world_size"] == 4, f"world size {job['world_size']}")
+        expect(job["matched_collectives"] >= 5, f"{job['matched_collectives']} sums matched")
+        expect(finding(findings, "GT201"), "the findings of the rank itself are gone")
+        expect(all(r["ledger_ms"]["exposed_communication"] > 0 for r in ranks), "nothing summed")
     if case == "accumulating":
         again = finding(findings, "GT610")
         expect(again and again["evidence"]["sums_per_step"] == 2, f"GT610 is {again}")

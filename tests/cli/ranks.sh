@@ -3,7 +3,9 @@
 # usage: ranks.sh BUILD NAME CASE: several ranks from the launcher to the report over all their files.
 case=$3
 . "$(dirname "$0")/cli.sh" "$1" "$2"
-program=$(program_of exposed_allreduce driver)
+sample=exposed_allreduce
+[ "$case" = train ] && sample=train_loop
+program=$(program_of $sample driver)
 need_program "$program"
 export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
 export SIMCUDA_GPUS=4 SIMCUDA_NCCL_DIRECTORY=$work/node
@@ -83,6 +85,7 @@ four) try_three_times finished --ranks 4 --steps 12 ;;
 cured) try_three_times finished --ranks 2 --cured ;;
 accumulating) try_three_times finished --ranks 2 --micro-batches 2 --steps 12 ;;
 gain) try_three_times gained ;;
+train) try_three_times finished --ranks 4 --steps 12 --features 2 --gradients 1024 ;;
 late) try_three_times finished --ranks 4 --steps 12 --slow-rank 3 --slow-ms 90 ;;
 stopped) try_three_times stopped ;;
 killed) try_three_times killed ;;

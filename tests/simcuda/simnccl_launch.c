@@ -327,18 +327,12 @@ static void apply_faults(struct flight *flight)
 		give_up(comm);
 }
 
-static ncclResult_t launch_kernel(struct flight *flight, uint64_t bytes)
+static ncclResult_t launch_kernel(const struct simnccl_op *op, uint64_t bytes,
+				  const struct simcuda_meeting *meeting)
 {
-	struct ncclComm *comm = flight->comm;
+	struct ncclComm *comm = op->comm;
 	const struct simnccl_driver *driver = comm->driver;
-	const struct simnccl_op *op = &flight->parts[0].op;
 	struct simcuda_cost cost = {.fixed_ns = (double)simnccl_model_ns(comm, op->kind, bytes)};
-	struct simcuda_meeting meeting = {.data = flight,
-					  .out = flight->out,
-					  .out_count = flight->part_count,
-					  .arrive = arrive,
-					  .finish = finish};
-	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUcontext before = NULL;
 	void *kernel;
 	char name[192];
@@ -349,35 +343,49 @@ static ncclResult_t launch_kernel(struct flight *flight, uint64_t bytes)
 	if (before != comm->context)
 		driver->CtxSetCurrent(comm->context);
 	kernel = driver->library_kernel(name, &cost);
-	/* A graph's node has a time, but its launches do not meet the other ranks'. */
-	driver->StreamIsCapturing(op->stream, &capture);
-	if (capture == CU_STREAM_CAPTURE_STATUS_NONE)
-		driver->next_launch_meets(kernel, &meeting);
+	if (meeting)
+		driver->next_launch_meets(kernel, meeting);
 	result = driver->LaunchKernel(kernel, simnccl_model_channels(comm, bytes), 1, 1, 512, 1, 1,
 				      0, op->stream, NULL, NULL);
 	if (before != comm->context)
 		driver->CtxSetCurrent(before);
-	if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
-		free(flight);
 	return result ? simnccl_comm_fail(comm, ncclUnhandledCudaError, "launch failed: %d",
 					  (int)result)
 		      : ncclSuccess;
 }
 
+static ncclResult_t launch_flight(struct flight *flight, uint64_t bytes)
+{
+	struct simcuda_meeting meeting = {.data = flight,
+					  .out = flight->out,
+					  .out_count = flight->part_count,
+					  .arrive = arrive,
+					  .finish = finish};
+
+	apply_faults(flight);
+	return launch_kernel(&flight->parts[0].op, bytes, &meeting);
+}
+
 ncclResult_t simnccl_launch(const struct simnccl_op *ops, size_t op_count)
 {
 	struct ncclComm *comm = ops[0].comm;
-	struct flight *flight = calloc(1, sizeof(*flight));
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+	struct flight *flight;
 	uint64_t bytes = 0;
 
-	if (!flight)
-		return ncclSystemError;
-	if (atomic_load(&comm->shared->error) || op_count > SIMNCCL_PARTS_MAX) {
-		free(flight);
+	if (atomic_load(&comm->shared->error) || op_count > SIMNCCL_PARTS_MAX)
 		return simnccl_comm_fail(
 			comm, op_count > SIMNCCL_PARTS_MAX ? ncclInvalidUsage : ncclRemoteError,
 			"the communicator cannot go on");
-	}
+	for (size_t i = 0; i < op_count; i++)
+		bytes += payload_bytes(&ops[i]);
+	/* A graph's node has a time, but its launches do not meet the other ranks'. */
+	comm->driver->StreamIsCapturing(ops[0].stream, &capture);
+	if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
+		return launch_kernel(&ops[0], bytes, NULL);
+	flight = calloc(1, sizeof(*flight));
+	if (!flight)
+		return ncclSystemError;
 	flight->comm = comm;
 	flight->clock_offset = simnccl_node_clock_offset(comm->driver);
 	for (size_t i = 0; i < op_count; i++) {
@@ -385,8 +393,6 @@ ncclResult_t simnccl_launch(const struct simnccl_op *ops, size_t op_count)
 			free(flight);
 			return simnccl_comm_fail(comm, ncclRemoteError, "another rank gave up");
 		}
-		bytes += payload_bytes(&ops[i]);
 	}
-	apply_faults(flight);
-	return launch_kernel(flight, bytes);
+	return launch_flight(flight, bytes);
 }
