@@ -44,7 +44,8 @@ void sampler_note_record(void *context, uint16_t kind, const void *record)
 	if (kind == RECORD_KIND_copy || kind == RECORD_KIND_launch)
 		gpu_sampler_note_work(&sampler->gpus, call->device);
 	/* The link of the GPU at the other end is under load too. */
-	if (kind == RECORD_KIND_copy && ((const struct record_copy *)record)->direction == COPY_PEER)
+	if (kind == RECORD_KIND_copy &&
+	    ((const struct record_copy *)record)->direction == COPY_PEER)
 		gpu_sampler_note_work(&sampler->gpus,
 				      ((const struct record_copy *)record)->peer_device);
 }

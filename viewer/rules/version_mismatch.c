@@ -24,7 +24,8 @@ static uint32_t find_error(const struct rule_context *context, uint64_t *count)
 		const struct host_call *call = &model->calls[i];
 
 		if (!call->status || call->flags & CALL_REDUNDANT ||
-		    !machine_version_error(call->status) || !machine_is_cuda_call(model->apis[call->api]))
+		    !machine_version_error(call->status) ||
+		    !machine_is_cuda_call(model->apis[call->api]))
 			continue;
 		if (call->device != MODEL_NO_DEVICE && call->device != context->device)
 			continue;
