@@ -425,7 +425,7 @@ static void collect_descriptions(struct model_builder *builder)
 	struct model *model = builder->model;
 	void *context = model->source.context;
 
-	/* A device that was described again comes last in the file: in the order of the ordinals. */
+	/* Devices that were described again come last in the file: in order of the ordinals. */
 	for (uint32_t ordinal = 0; next_ordinal(&model->source, &ordinal); ordinal++)
 		collect_device(builder, ordinal);
 	for (size_t i = 0; i < model->source.device_count(context); i++) {
