@@ -314,12 +314,26 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 	return ncclSuccess;
 }
 
+/* As the real one, which returns once its work is done. */
+static void wait_for_kernels(struct ncclComm *comm)
+{
+	CUcontext before = NULL;
+
+	if (!atomic_load(&comm->open_kernels))
+		return;
+	comm->driver->CtxGetCurrent(&before);
+	comm->driver->CtxSetCurrent(comm->context);
+	comm->driver->CtxSynchronize();
+	comm->driver->CtxSetCurrent(before);
+}
+
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
 	if (!comm)
 		return ncclSuccess;
 	if (!simnccl_comm_is_valid(comm))
 		return ncclInvalidArgument;
+	wait_for_kernels(comm);
 	log_comm(comm, "ncclCommDestroy", ncclSuccess);
 	simnccl_comm_close(comm);
 	return ncclSuccess;

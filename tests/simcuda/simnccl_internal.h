@@ -87,6 +87,7 @@ struct ncclComm {
 	CUcontext context;
 	bool is_finalized;
 	_Atomic int own_error;
+	_Atomic int open_kernels; /* that have not met the others yet */
 	uint64_t collectives;
 	uint64_t sent[SIMNCCL_RANKS_MAX], received[SIMNCCL_RANKS_MAX];
 	uint32_t splits;

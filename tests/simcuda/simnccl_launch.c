@@ -278,6 +278,7 @@ static int finish(void *data, int may_wait, struct simcuda_arrivals *arrivals)
 
 	if (!arrivals) {
 		give_up(comm);
+		atomic_fetch_sub(&comm->open_kernels, 1);
 		free(flight);
 		return 1;
 	}
@@ -285,6 +286,7 @@ static int finish(void *data, int may_wait, struct simcuda_arrivals *arrivals)
 		while (!has_all(&flight->parts[i])) {
 			if (atomic_load(&comm->shared->error)) {
 				arrivals->end_ns = comm->driver->gpu_clock_ns();
+				atomic_fetch_sub(&comm->open_kernels, 1);
 				free(flight);
 				return 1;
 			}
@@ -305,6 +307,7 @@ static int finish(void *data, int may_wait, struct simcuda_arrivals *arrivals)
 		else
 			free(in.memory);
 	}
+	atomic_fetch_sub(&comm->open_kernels, 1);
 	free(flight);
 	return 1;
 }
@@ -363,6 +366,7 @@ static ncclResult_t launch_flight(struct flight *flight, uint64_t bytes)
 					  .finish = finish};
 
 	apply_faults(flight);
+	atomic_fetch_add(&flight->comm->open_kernels, 1);
 	return launch_kernel(&flight->parts[0].op, bytes, &meeting);
 }
 

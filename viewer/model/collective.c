@@ -94,7 +94,8 @@ static void collect_communicator(struct model_builder *builder,
 
 	if (of->status || !record->handle)
 		return;
-	for (size_t i = model->communicator_count; i-- > 0;) {
+	/* Handles come back soon; a file of a million communicators is not read a million times. */
+	for (size_t i = model->communicator_count, looked = 0; i-- > 0 && looked < 1024; looked++) {
 		struct model_communicator *known = &model->communicators[i];
 
 		if (known->handle != record->handle || known->end_ns != INT64_MAX)
@@ -172,6 +173,7 @@ void collect_communication(struct model_builder *builder, const void *record,
 
 void collectives_sort(struct model *model)
 {
+	struct map sizes = {0}; /* of communicators, by hash */
 	struct model_collective *sorted;
 	size_t count = 0;
 
@@ -189,12 +191,15 @@ void collectives_sort(struct model *model)
 	}
 	free(model->collectives);
 	model->collectives = sorted;
+	for (size_t i = 0; i < model->communicator_count; i++)
+		*map_slot(&sizes, model->communicators[i].hash, NULL) =
+			model->communicators[i].rank_count;
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < model->communicator_count && sorted[i].hash; k++) {
-			if (model->communicators[k].hash == sorted[i].hash)
-				sorted[i].rank_count = model->communicators[k].rank_count;
-		}
+		const uint64_t *size = sorted[i].hash ? map_find(&sizes, sorted[i].hash) : NULL;
+
+		sorted[i].rank_count = size ? (uint32_t)*size : 0;
 	}
+	map_fini(&sizes);
 }
 
 /* The call that launched the operation for NCCL: a collective, or the end of a group. */
@@ -285,22 +290,6 @@ void collectives_link(struct model *model)
 	}
 	share_fused(model);
 	map_fini(&groups);
-}
-
-const struct model_collective *collective_of_op(const struct model *model, const struct gpu_op *op)
-{
-	uint32_t index = (uint32_t)(op - model->ops), call = launching_call(model, op);
-
-	if (call == MODEL_NONE)
-		return NULL;
-	if (model->calls[call].kind == RECORD_KIND_collective)
-		return &model->collectives[model->calls[call].detail];
-	/* Of a group: the first of its collectives that became this kernel. */
-	for (size_t i = 0; i < model->collective_count; i++) {
-		if (model->collectives[i].op == index)
-			return &model->collectives[i];
-	}
-	return NULL;
 }
 
 void collectives_free(struct model *model)

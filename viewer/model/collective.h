@@ -54,8 +54,6 @@ struct comm_kernel comm_kernel_of(const char *name);
 /* "all-reduce" */
 const char *collective_name(enum collective_op kind);
 bool collective_is_message(uint8_t kind);
-/* What an operation on the GPU belongs to, NULL when no call in the file says. */
-const struct model_collective *collective_of_op(const struct model *model, const struct gpu_op *op);
 /* The largest communicator that the process is in, NULL none. */
 const struct model_communicator *communicator_largest(const struct model *model);
 
