@@ -17,7 +17,8 @@
 #include "small_file.h"
 
 #define MAX_COUNTED_THREADS 256
-#define STAT_PROCESSOR	    39 /* field of /proc/PID/stat, from 1 */
+#define STAT_MAJOR_FAULTS   12 /* fields of /proc/PID/stat, from 1 */
+#define STAT_PROCESSOR	    39
 
 /* ---- the job's own files ---- */
 
@@ -141,12 +142,16 @@ static void sample_thread(struct job_sampler *sampler, struct job_thread *thread
 static void sample_process(const struct job_sampler *sampler)
 {
 	char path[64], text[1024];
-	const char *at = text;
+	const char *at = text, *field;
 	const struct dirent *entry;
 	int64_t threads = 0, runnable = 0;
-	uint64_t pages;
+	uint64_t pages, faults;
 	DIR *dir;
 
+	if (read_job(sampler, text, sizeof(text), "stat") &&
+	    (field = stat_field(text, STAT_MAJOR_FAULTS)) != NULL &&
+	    small_file_number(&field, 10, &faults))
+		sample_emit(&sampler->sink, SAMPLE_process_major_faults, 0, (int64_t)faults);
 	if (read_job(sampler, text, sizeof(text), "statm") && (at = strchr(text, ' ')) != NULL) {
 		at++;
 		if (small_file_number(&at, 10, &pages))

@@ -288,6 +288,7 @@ static void threads_are_on_the_node_of_their_cpu(void **state)
 	assert_true(sampled(&stage, SAMPLE_process_threads, 0) >= 1);
 	assert_true(sampled(&stage, SAMPLE_process_runnable, 0) >= 1);
 	assert_true(sampled(&stage, SAMPLE_process_resident_bytes, 0) > 100000);
+	assert_true(sampled(&stage, SAMPLE_process_major_faults, 0) >= 0);
 	if (access("/proc/self/schedstat", R_OK) == 0)
 		assert_true(sampled(&stage, SAMPLE_thread_run_ns, thread_id) > 0);
 	close_stage(&stage);
