@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a product of cuBLASLt from its descriptors. Runs on the job's threads behind cublasLtMatmul;
- * allocates nothing, makes no CUDA call.
+ * Reads a product of cuBLASLt from its descriptors. Runs on the job's threads behind
+ * cublasLtMatmul; allocates nothing, makes no CUDA call.
  */
 #include "lt_describe.h"
 
