@@ -426,8 +426,6 @@ static void collect_descriptions(struct model_builder *builder)
 	void *context = model->source.context;
 
 	/* Devices that were described again come last in the file: in order of the ordinals. */
-	/* A device that was described again comes last in the file: in the order of the ordinals.
-	 */
 	for (uint32_t ordinal = 0; next_ordinal(&model->source, &ordinal); ordinal++)
 		collect_device(builder, ordinal);
 	for (size_t i = 0; i < model->source.device_count(context); i++) {
