@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounds for times. With a year's run, a ledger in sixtieths of a nanosecond stays below 2^62.
+ * Bounds for times. A ledger counts in fractions of a nanosecond, and all of the time between the
+ * earliest and the latest event must fit into it.
  */
 #include "event_time.h"
 
-#define TIME_LIMIT_NS	((int64_t)1 << 55)
+#include <assert.h>
+
+#define EARLIEST_NS	(-((int64_t)1 << 50))
+#define LATEST_NS	((int64_t)1 << 54)
 #define LENGTH_LIMIT_NS ((int64_t)1 << 46)
+
+static_assert(LATEST_NS + LENGTH_LIMIT_NS - EARLIEST_NS < INT64_MAX / LEDGER_UNITS_PER_NS,
+	      "a ledger of the longest recording fits into 64 bits");
 
 static int64_t bounded(int64_t ns)
 {
-	if (ns > TIME_LIMIT_NS)
-		return TIME_LIMIT_NS;
-	return ns < -TIME_LIMIT_NS ? -TIME_LIMIT_NS : ns;
+	if (ns > LATEST_NS)
+		return LATEST_NS;
+	return ns < EARLIEST_NS ? EARLIEST_NS : ns;
 }
 
 int64_t event_time_host(const struct model *model, uint64_t ticks)

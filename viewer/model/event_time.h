@@ -8,7 +8,7 @@
 
 #include "model.h"
 
-/* Nanoseconds since the session's start, at most a year from it. */
+/* Nanoseconds since the session's start: at most 13 days before it and 208 days after it. */
 int64_t event_time_host(const struct model *model, uint64_t ticks);
 int64_t event_time_gpu(const struct model *model, uint64_t gpu_ns);
 /* The end of something that begins at begin_ns: not before that, nor more than 19 hours behind. */
