@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_codec [EVENTS]: bytes per event and million events per second and core, written by the
- * trace writer and read by the trace reader, against raw records through zstd -1 in the same run.
- * The events are those of a training job: four templates of 1200 operations, 80 % launches,
+ * bench_codec [EVENTS [FILE]]: bytes per event and million events per second and core, written by
+ * the trace writer and read by the trace reader, against raw records through zstd -1 in the same
+ * run. The events are those of a training job: four templates of 1200 operations, 80 % launches,
  * lognormal gaps and durations (sigma 0.25), 1 % outliers, 2 % deviating arguments, 10 % skipped
- * correlation ids, 8.8 us apart, one tick per ns.
+ * correlation ids, 8.8 us apart, one tick per ns. FILE keeps the trace.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 {
 	uint32_t count = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000000;
 	double write_s = 1e9, read_s = 1e9, raw_s = 1e9, wall_s = 1e9;
-	const char *path = "/dev/shm/gputrace-bench-codec.gtrace";
+	const char *path = argc > 2 ? argv[2] : "/dev/shm/gputrace-bench-codec.gtrace";
 	size_t bytes, raw_bytes = 0;
 	struct stat status;
 	uint8_t *events = make_events(count, &bytes);
@@ -290,13 +290,15 @@ int main(int argc, char **argv)
 	}
 	if (stat(path, &status) < 0)
 		return 1;
-	unlink(path);
+	if (argc <= 2)
+		unlink(path);
 	free(events);
 	printf("%u events of %.1f bytes in the ring, best of %d rounds, CPU time of one core\n",
 	       count, (double)bytes / count, ROUNDS);
 	printf("trace file       %6.2f bytes/event  encode %6.1f M ev/s  decode %6.1f M ev/s\n",
 	       (double)status.st_size / count, count / write_s * 1e-6, count / read_s * 1e-6);
-	printf("                 %6s             %6s                decode %6.1f M ev/s on all cores\n",
+	printf("                 %6s             %6s                decode %6.1f M ev/s on all "
+	       "cores\n",
 	       "", "", count / wall_s * 1e-6);
 	printf("raw + zstd -1    %6.2f bytes/event  encode %6.1f M ev/s\n",
 	       (double)raw_bytes / count, count / raw_s * 1e-6);
