@@ -275,8 +275,9 @@ void capture_collective(struct call *call, const struct comm_call *what)
 								  memory_order_relaxed) +
 						1;
 	}
-	call->flags |=
-		(uint16_t)(CALL_ASYNC | (streams_is_captured(what->stream) ? CALL_CAPTURED : 0));
+	/* Its kernels are the nodes, and count when NCCL launches them. */
+	call->flags |= CALL_ASYNC |
+		       (streams_is_captured(stream_key(call, what->stream)) ? CALL_CAPTURED : 0);
 	struct record_collective *record =
 		call_record(call, RECORD_KIND_collective, sizeof(*record));
 	if (!record)

@@ -72,8 +72,7 @@ void capture_alloc_pool(struct call *call, const void *out, size_t size_bytes, c
 	const void *address = returned(call, out);
 	call->flags |= CALL_ASYNC;
 	/* In a graph under capture the address is promised; memory comes with each launch. */
-	if (streams_is_captured(stream))
-		call->flags |= CALL_CAPTURED;
+	call->flags |= (uint16_t)captured_flag(call, stream, GRAPH_NODE_OTHER);
 	if (address)
 		pointers_add(address, size_bytes, MEMORY_POOL);
 	write_part(call, &(struct part){.op = MEMORY_ALLOC,
@@ -115,10 +114,9 @@ void capture_before_free(struct call *call, const void *address)
 
 void capture_free(struct call *call, const void *address, const void *stream)
 {
-	if (stream)
-		call->flags |= CALL_ASYNC;
-	if (stream && streams_is_captured(stream))
-		call->flags |= CALL_CAPTURED;
+	/* Without a stream it is cudaFree() or the legacy default stream: never in a capture. */
+	if (stream_key(call, stream))
+		call->flags |= CALL_ASYNC | (uint16_t)captured_flag(call, stream, GRAPH_NODE_OTHER);
 	write_memory(call, MEMORY_FREE, address, 0, call->freed_kind, stream);
 }
 

@@ -220,6 +220,15 @@ static bool print_host(FILE *out, const struct kept *entry)
 			r->type_a, r->type_b, r->type_c, r->type_compute, r->math_flags, r->stream);
 		break;
 	}
+	case RECORD_KIND_graph: {
+		const struct record_graph *r = (const void *)entry->bytes;
+		print_call(out, "graph", entry);
+		fprintf(out, "\top=%u\tnodes=%u\tcaptured=%s", r->op, r->node_count,
+			!r->capture_site	       ? "unknown"
+			: site_exists(r->capture_site) ? "known"
+						       : "UNKNOWN");
+		break;
+	}
 	default:
 		return false;
 	}
@@ -251,6 +260,11 @@ static bool print_gpu_work(FILE *out, const struct kept *entry)
 		const struct record_gpu_set *r = (const void *)entry->bytes;
 		print_gpu(out, "gpu_set", &r->gpu);
 		fprintf(out, "\tbytes=%" PRIu64, r->size_bytes);
+		break;
+	}
+	case RECORD_KIND_gpu_graph: {
+		const struct record_gpu_graph *r = (const void *)entry->bytes;
+		print_gpu(out, "gpu_graph", &r->gpu);
 		break;
 	}
 	case RECORD_KIND_gpu_sync: {
