@@ -53,6 +53,8 @@ static const char *const recorded_variables[] = {
 	"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
 	"NVIDIA_TF32_OVERRIDE",
 	"NCCL_P2P_DISABLE",
+	"NCCL_P2P_LEVEL",
+	"NCCL_IB_HCA",
 	"NCCL_IB_DISABLE",
 	"NCCL_SHM_DISABLE",
 	"NCCL_ALGO",

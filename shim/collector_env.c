@@ -48,6 +48,8 @@ static const char *const allowed[] = {
 	"CUDA_CACHE_DISABLE",
 	"NVIDIA_TF32_OVERRIDE",
 	"NCCL_P2P_DISABLE",
+	"NCCL_P2P_LEVEL",
+	"NCCL_IB_HCA",
 	"NCCL_IB_DISABLE",
 	"NCCL_SHM_DISABLE",
 	"NCCL_ALGO",

@@ -54,6 +54,37 @@ static struct machine_link link_of(const struct doctor_gpu *gpu)
 	return link;
 }
 
+/* Whether a network card is on the GPU's own socket; NCCL takes the nearest one. */
+static void judge_network(struct doctor *doctor, size_t index, struct text *what, struct text *fix)
+{
+	const struct pci_device *gpu = doctor->gpus[index].pci;
+	char subject[32];
+	size_t far = 0;
+
+	for (size_t i = 0; gpu && i < doctor->devices.count; i++) {
+		const struct pci_device *card = &doctor->devices.items[i];
+
+		if (card->type != PCI_DEVICE_NET)
+			continue;
+		if (pci_devices_path(gpu, card) != PCI_PATH_SYS) {
+			text_clear(what);
+			return; /* near, or nobody knows */
+		}
+		text_addf(what, "%s%s",
+			  far++ ? ", "
+				: "Network cards with RDMA are on other "
+				  "sockets only: ",
+			  card->name);
+	}
+	if (!far)
+		return;
+	text_add(what, ". What the GPU sends to other machines crosses the processors' "
+		       "interconnect.");
+	text_add(fix, "Use GPUs of the cards' own socket first for jobs of several machines.");
+	snprintf(subject, sizeof(subject), "GPU %zu", index);
+	add(doctor, "GT305", subject, MACHINE_INFO, what, fix);
+}
+
 static void judge_gpu(struct doctor *doctor, size_t index, struct text *what, struct text *fix)
 {
 	const struct doctor_gpu *gpu = &doctor->gpus[index];
@@ -198,6 +229,8 @@ void doctor_find_faults(struct doctor *doctor)
 	text_init(&fix);
 	for (size_t i = 0; i < doctor->gpu_count; i++)
 		judge_gpu(doctor, i, &what, &fix);
+	for (size_t i = 0; i < doctor->gpu_count; i++)
+		judge_network(doctor, i, &what, &fix);
 	for (size_t i = 0; i < doctor->library_count; i++) {
 		if (!strcmp(doctor->libraries[i].name, "libcudart") ||
 		    !strcmp(doctor->libraries[i].name, "toolkit"))

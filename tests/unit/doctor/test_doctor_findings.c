@@ -57,6 +57,54 @@ static void a_healthy_gpu_has_no_findings(void **state)
 	doctor_free(doctor);
 }
 
+/* Behind the GPU's own root complex, or behind that of the other node. */
+static void add_card(struct doctor *doctor, const char *name, const char *path, int32_t node)
+{
+	struct pci_device *card = &doctor->devices.items[doctor->devices.count++];
+	struct pci_device *gpu = &doctor->devices.items[0];
+
+	*card = (struct pci_device){.type = PCI_DEVICE_NET, .numa_node = node};
+	snprintf(card->name, sizeof(card->name), "%s", name);
+	snprintf(card->path, sizeof(card->path), "%s", path);
+	snprintf(gpu->path, sizeof(gpu->path), "pci0000:3a/0000:3a:00.0/0000:3b:00.0");
+}
+
+static void network_cards_on_other_sockets_are_told(void **state)
+{
+	struct doctor *doctor = healthy();
+
+	(void)state;
+	add_card(doctor, "mlx5_0", "pci0000:a0/0000:a0:01.0/0000:a1:00.0", 1);
+	add_card(doctor, "mlx5_1", "pci0000:b0/0000:b0:01.0/0000:b1:00.0", 1);
+	assert_string_equal(only(doctor)->id, "GT305");
+	assert_int_equal(doctor->findings[0].verdict, MACHINE_INFO);
+	assert_non_null(strstr(doctor->findings[0].what, "mlx5_0, mlx5_1"));
+	doctor_free(doctor);
+}
+
+static void one_near_network_card_is_no_finding(void **state)
+{
+	struct doctor *doctor = healthy();
+
+	(void)state;
+	add_card(doctor, "mlx5_0", "pci0000:a0/0000:a0:01.0/0000:a1:00.0", 1);
+	add_card(doctor, "mlx5_1", "pci0000:3a/0000:3a:02.0/0000:3c:00.0", 0);
+	doctor_find_faults(doctor);
+	assert_int_equal(doctor->finding_count, 0);
+	doctor_free(doctor);
+}
+
+static void a_network_card_of_an_unknown_node_is_no_finding(void **state)
+{
+	struct doctor *doctor = healthy();
+
+	(void)state;
+	add_card(doctor, "mlx5_0", "pci0000:a0/0000:a0:01.0/0000:a1:00.0", -1);
+	doctor_find_faults(doctor);
+	assert_int_equal(doctor->finding_count, 0);
+	doctor_free(doctor);
+}
+
 static void lost_lanes_are_a_fault_even_when_idle(void **state)
 {
 	struct doctor *doctor = healthy();
@@ -203,6 +251,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_gpu_has_no_findings),
+		cmocka_unit_test(network_cards_on_other_sockets_are_told),
+		cmocka_unit_test(one_near_network_card_is_no_finding),
+		cmocka_unit_test(a_network_card_of_an_unknown_node_is_no_finding),
 		cmocka_unit_test(lost_lanes_are_a_fault_even_when_idle),
 		cmocka_unit_test(an_idle_link_of_generation_one_is_no_finding),
 		cmocka_unit_test(a_low_generation_at_work_is_a_fault),
