@@ -146,25 +146,34 @@ static inline void gpt_forward(const struct gpt_model *model, const void *batch)
 			   model->stream, model->logits, model->logits));
 }
 
-static inline void gpt_backward(const struct gpt_model *model)
+/* The backward pass in parts, each of which leaves gradients that are final: the head, every block
+ * from the last one on, the embedding. */
+static inline void gpt_backward_head(const struct gpt_model *model)
+{
+	linear_backward(&model->head, model->rows, model->y, model->logits, model->x);
+}
+
+static inline void gpt_backward_block(const struct gpt_model *model, int index)
+{
+	const struct gpt_block *block = &model->blocks[index];
+	size_t words = gpt_words(gpt_bytes(model, GPT_WIDTH));
+
+	linear_backward(&block->down, model->rows, model->hidden, model->y, model->hidden);
+	GPU_TRY(gpu_launch(gelu_backward, gpt_words(gpt_bytes(model, model->feed_forward)),
+			   model->stream, model->hidden, model->hidden));
+	linear_backward(&block->up, model->rows, model->y, model->hidden, model->x);
+	GPU_TRY(gpu_launch(layer_norm_backward, words, model->stream, model->x, model->y));
+	linear_backward(&block->projection, model->rows, model->y, model->x, model->y);
+	gpt_attention(model, false);
+	gpt_attention(model, false);
+	linear_backward(&block->qkv, model->rows, model->y, model->qkv, model->x);
+	GPU_TRY(gpu_launch(layer_norm_backward, words, model->stream, model->x, model->y));
+}
+
+static inline void gpt_backward_embedding(const struct gpt_model *model)
 {
 	size_t words = gpt_words(gpt_bytes(model, GPT_WIDTH));
 
-	linear_backward(&model->head, model->rows, model->y, model->logits, model->x);
-	for (int i = model->layers - 1; i >= 0; i--) {
-		const struct gpt_block *block = &model->blocks[i];
-
-		linear_backward(&block->down, model->rows, model->hidden, model->y, model->hidden);
-		GPU_TRY(gpu_launch(gelu_backward, gpt_words(gpt_bytes(model, model->feed_forward)),
-				   model->stream, model->hidden, model->hidden));
-		linear_backward(&block->up, model->rows, model->y, model->hidden, model->x);
-		GPU_TRY(gpu_launch(layer_norm_backward, words, model->stream, model->x, model->y));
-		linear_backward(&block->projection, model->rows, model->y, model->x, model->y);
-		gpt_attention(model, false);
-		gpt_attention(model, false);
-		linear_backward(&block->qkv, model->rows, model->y, model->qkv, model->x);
-		GPU_TRY(gpu_launch(layer_norm_backward, words, model->stream, model->x, model->y));
-	}
 	GPU_TRY(gpu_launch(embedding_backward, words, model->stream, model->x, model->y));
 }
 

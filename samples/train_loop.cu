@@ -8,7 +8,8 @@
  *   the loss is read and the step is timed by waiting for the GPU   cure --no-wait
  * --graph replays backward pass and optimizer as a CUDA graph, which cures none of them.
  * With --ranks N it is data-parallel: N processes with a GPU each, which sum --gradients KiB over
- * all ranks after every backward pass, in one flat buffer that stands for the layers' gradients.
+ * all ranks after every backward pass, in one flat buffer that stands for the layers' gradients
+ *                                                                 cure --overlap-sums
  * Cure of all: --cured. A later --vocabulary or --feed-forward still counts.
  */
 #include "batch_loader.h"
@@ -19,7 +20,7 @@ enum { LOGGING_US = 3000, COLLATING_US = 3000 };
 
 struct job {
 	long steps, rows, layers, vocabulary, feed_forward, features, ranks, gradient_kib;
-	bool cured, overlap, no_wait, graph;
+	bool cured, overlap, overlap_sums, no_wait, graph;
 	gpu_graph_exec replay; /* with `graph`, from the first step on */
 };
 
@@ -35,6 +36,7 @@ static void job_parse(struct job *job, int argc, char **argv)
 		{"ranks", NULL, &job->ranks, "processes, one GPU each (1)"},
 		{"gradients", NULL, &job->gradient_kib, "KiB that ranks sum per step (4096)"},
 		{"overlap", &job->overlap, NULL, "pinned batches, copied one step ahead"},
+		{"overlap-sums", &job->overlap_sums, NULL, "sums while the backward pass goes on"},
 		{"no-wait", &job->no_wait, NULL, "reads the losses after the loop, times nothing"},
 		{"graph", &job->graph, NULL, "backward pass and optimizer as a CUDA graph"},
 		{"cured", &job->cured, NULL, "all cures; vocabulary 50304, feed-forward 10944"},
@@ -42,6 +44,7 @@ static void job_parse(struct job *job, int argc, char **argv)
 
 	sample_parse(argc, argv, options);
 	job->overlap |= job->cured;
+	job->overlap_sums |= job->cured;
 	job->no_wait |= job->cured;
 	if (job->vocabulary == 0)
 		job->vocabulary = job->cured ? 50304 : 50257;
@@ -51,27 +54,36 @@ static void job_parse(struct job *job, int argc, char **argv)
 		job->layers = GPT_MAX_LAYERS;
 }
 
-static void backward_and_optimize(struct job *job, const struct gpt_model *model,
+static void backward_and_optimize(const struct job *job, const struct gpt_model *model,
 				  struct gradient_sum *sum)
+{
+	long parts = job->layers + 1, done = 0;
+
+	gpt_backward_head(model);
+	gradient_sum_part(sum, done++, parts, model->stream);
+	for (int i = model->layers - 1; i >= 0; i--) {
+		gpt_backward_block(model, i);
+		gradient_sum_part(sum, done++, parts, model->stream);
+	}
+	gpt_backward_embedding(model);
+	gradient_sum_finish(sum, model->stream);
+	gpt_optimize(model);
+}
+
+/* The same as a graph, which the first step captures. */
+static void replay_backward(struct job *job, const struct gpt_model *model,
+			    struct gradient_sum *sum)
 {
 	gpu_graph graph;
 
-	if (job->graph && !job->replay) {
+	if (!job->replay) {
 		GPU_TRY(gpu_capture_begin(model->stream));
-		gpt_backward(model);
-		gradient_sum_run(sum, model->stream);
-		gpt_optimize(model);
+		backward_and_optimize(job, model, sum);
 		GPU_TRY(gpu_capture_end(model->stream, &graph));
 		GPU_TRY(gpu_graph_instantiate(&job->replay, graph));
 		GPU_TRY(gpu_graph_close(graph));
 	}
-	if (job->graph) {
-		GPU_TRY(gpu_graph_launch(job->replay, model->stream));
-		return;
-	}
-	gpt_backward(model);
-	gradient_sum_run(sum, model->stream);
-	gpt_optimize(model);
+	GPU_TRY(gpu_graph_launch(job->replay, model->stream));
 }
 
 /* One step; loss is pinned and filled when the GPU gets there. */
@@ -86,7 +98,10 @@ static void train_step(struct job *job, const struct gpt_model *model, struct ba
 	if (!job->no_wait)
 		GPU_TRY(gpu_stream_sync(model->stream));
 	step_host_work(LOGGING_US);
-	backward_and_optimize(job, model, sum);
+	if (job->graph)
+		replay_backward(job, model, sum);
+	else
+		backward_and_optimize(job, model, sum);
 	if (!job->no_wait)
 		GPU_TRY(gpu_device_sync());
 	step_host_work(COLLATING_US);
@@ -94,7 +109,7 @@ static void train_step(struct job *job, const struct gpt_model *model, struct ba
 
 int main(int argc, char **argv)
 {
-	struct job job = {30, 1024, 2, 0, 0, 32, 1, 4096, false, false, false, false, NULL};
+	struct job job = {30, 1024, 2, 0, 0, 32, 1, 4096, false, false, false, false, false, NULL};
 	static struct gpt_model model;
 	static struct gradient_sum sum;
 	struct batch_loader loader;
@@ -114,7 +129,7 @@ int main(int argc, char **argv)
 	gpt_open(&model, stream);
 	batch_loader_open(&loader, (size_t)job.features << 20, job.overlap, job.overlap, stream);
 	GPU_TRY(gpu_host_alloc(&losses, (size_t)job.steps * sizeof(float)));
-	gradient_sum_open(&sum, job.gradient_kib, stream);
+	gradient_sum_open(&sum, job.gradient_kib, job.overlap_sums, stream);
 	step_pace_open(&pace);
 
 	for (long step = 0; step < job.steps; step++) {

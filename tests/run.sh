@@ -56,10 +56,11 @@ if [ ${#labels[@]} -gt 0 ]; then
 	select=(--label-regex "^($(IFS='|'; echo "${labels[*]}"))\$")
 fi
 
-# Passes ctest's lines on as they come, keeps back its summary, and says what was slow and which events
-# were compared before it.
+# Passes ctest's lines on as they come, keeps back its summary, and says before it what was slow, which events
+# were compared and what was shown of each sample.
 summary_last() {
-	awk -v table="$build/tests/sites-table" '
+	awk -v table="$build/tests/sites-table" \
+		-v flags="python3 '$repository/tests/cli/flags_table.py' '$build/tests/flags-expected' '$build/tests/flags-table'" '
 	# Which Pythons saw how many events of each kind at the right line: a file per interpreter, written
 	# by the tests named sites_shim.
 	function print_sites(    command, line, fields, pair, count, i, titles, numbers, is_begun) {
@@ -101,13 +102,15 @@ summary_last() {
 			else
 				verdict = line[i]
 		print_sites()
+		fflush()
+		system(flags) # nothing where none of these tests ran
 		gsub(/\n+$/, "", rest)
 		print rest
 		print verdict
 	}'
 }
 
-rm -rf "$build/tests/sites-table"
+rm -rf "$build/tests/sites-table" "$build/tests/flags-table"
 say "running the tests, $jobs at once"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
 	"${select[@]}" "$@" </dev/null 2>&1 | summary_last

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flag_cells import say_cell, say_findings
+
 ATTEMPTS = 3
 NOISE = 0.03  # of the sample's step
 FULL_GBS = 25.7 / 4  # four lanes of Gen4
@@ -54,7 +56,8 @@ def busy_ms(device):
     return sum(p["ms"] for p in device["ledger"]["parts"] if not p["part"].startswith("idle"))
 
 
-def check(identity, evidence, gputrace, program, folder, shim, cupti):
+def check(name, gputrace, program, folder, shim, cupti):
+    identity, evidence = CASES[name]
     sample = record(gputrace, program, folder / "sample", shim, cupti)
     twin = record(gputrace, program, folder / "twin", shim, cupti, "--cured")
     finding = find(sample, identity)
@@ -72,16 +75,17 @@ def check(identity, evidence, gputrace, program, folder, shim, cupti):
     if not finding["gain_low_ms"] - NOISE * before <= gained <= \
             finding["gain_high_ms"] + NOISE * before:
         yield f"gains {gained:.3f} ms"
+    say_findings(name, [finding])
+    if not find(twin, identity):
+        say_cell(name, "twin", f"silent, {before:.2f} -> {before - gained:.2f} ms")
     if gained < 0.1 * before:
         yield f"the cure gains only {gained:.3f} ms of {before:.3f}"
 
 
 def main():
     gputrace, sample, program, folder, shim, cupti = sys.argv[1:7]
-    identity, evidence = CASES[sample]
     for attempt in range(1, ATTEMPTS + 1):
-        problems = list(check(identity, evidence, gputrace, program,
-                              Path(folder) / f"try{attempt}", shim, cupti))
+        problems = list(check(sample, gputrace, program, Path(folder) / f"try{attempt}", shim, cupti))
         if not problems:
             print(f"{sample}: as planted")
             return 0

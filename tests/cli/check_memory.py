@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flag_cells import say_cell, say_findings
+
 MIB = 1 << 20
 ATTEMPTS = 3
 NOISE = 0.05  # of the sample's step
@@ -75,6 +77,11 @@ def check_oom(gputrace, program, folder):
                 problems.append(f"{mode}: {key} is {value}, not {wanted}")
         if verdict and device["findings"][0]["id"] != verdict:
             problems.append(f"{mode}: the failure is not what comes first")
+        if verdict:
+            say_findings(f"oom_fragmentation {mode}".strip(), found)
+        else:
+            for row in OOM:
+                say_cell(f"oom_fragmentation {row}".strip(), "twin", "silent, fits")
         live = {k["kind"]: k for k in device["live_memory"]["kinds"]}
         if live["plain"]["end_bytes"] != 0:
             problems.append(f"{mode}: {live['plain']['end_bytes']} bytes live at the end")
@@ -105,6 +112,9 @@ def check_timed(gputrace, name, program, folder):
     low, high = found[0]["gain_low_ms"], found[0]["gain_high_ms"]
     noise = NOISE * before + sample["ledger"]["step_mad_ms"] + twin["ledger"]["step_mad_ms"]
     print(f"  {before:.3f} ms - {before - after:.3f} ms, announced {low:.3f} to {high:.3f}")
+    say_findings(name, found)
+    if not about_memory(twin):
+        say_cell(name, "twin", f"silent, {before:.2f} -> {after:.2f} ms")
     if not low - noise <= before - after <= high + noise:
         problems.append(f"the twin gains {before - after:.3f} ms, announced were {low:.3f} to {high:.3f}")
     return problems

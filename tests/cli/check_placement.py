@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flag_cells import say_cell, say_findings
+
 ATTEMPTS = 3
 NOISE = 0.03  # of the sample's step
 
@@ -66,6 +68,9 @@ def check(gputrace, program, folder, shim, cupti):
     if not finding["gain_low_ms"] - NOISE * before <= gained <= \
             finding["gain_high_ms"] + NOISE * before:
         yield f"gains {gained:.3f} ms"
+    say_findings("cross_numa", [f for f in (finding, pages) if f])
+    if not find(twin, "GT301") and not find(twin, "GT302"):
+        say_cell("cross_numa", "twin", f"silent, {before:.2f} -> {after:.2f} ms")
     if gained < 0.1 * before:
         yield f"the cure gains only {gained:.3f} ms of {before:.3f}"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: check_report.py GPUTRACE SAMPLE_NAME PROGRAM WORK_FOLDER
+"""usage: check_report.py GPUTRACE SAMPLE_NAME PROGRAM WORK_FOLDER [--twin-only]
+
+--twin-only leaves out the twins that are cured of one thing only and the ones that must be silent.
 
 Records a sample and its twins on the simulated GPU and holds their reports against what was planted
 (report_cases.py): findings with their sizes, rates and shapes; a ledger of 100 %; twins without
@@ -15,12 +17,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flag_cells import say_cell, say_findings
 from report_cases import A100, CASES, LINK_GBS
 
 ATTEMPTS = 3
 NOISE = 0.02  # of the sample's step, beside both runs' own scatter
-# Say that other programs run on these cores: of this machine, not of the sample.
-ABOUT_THIS_MACHINE = {"GT509"}
+# Say that other programs run on these cores, or that collecting 50000 calls a second is much for two
+# of them: of this machine, not of the sample.
+ABOUT_THIS_MACHINE = {"GT509", "GT906"}
 
 
 def run_report(gputrace, program, options, folder):
@@ -55,9 +59,13 @@ def describe(device):
 
 
 class Checker:
-    def __init__(self, gputrace, name, program, folder):
+    def __init__(self, gputrace, name, program, folder, is_twin_only):
         self.gputrace, self.program, self.folder = gputrace, program, folder
-        self.case = CASES[name]
+        self.name, self.case = name, CASES[name]
+        if is_twin_only:
+            self.case = dict(self.case, silent=[], cures={
+                options: which for options, which in self.case["cures"].items()
+                if options == "--cured"})
         self.problems = []
 
     def expect(self, claim, text):
@@ -74,7 +82,8 @@ class Checker:
         self.expect(report["simulated"] and device["simulated"], "is not labelled simulated")
         self.expect(len(report["runs"]) == 1 and len(run["devices"]) == 1, "one run, one GPU")
         self.expect(device["name"] == A100, f"GPU is {device['name']}")
-        self.expect(run["quality"] == [], f"{options}: recording has flaws {run['quality']}")
+        flaws = [f for f in run["quality"] if f["id"] not in ABOUT_THIS_MACHINE]
+        self.expect(flaws == [], f"{options}: recording has flaws {flaws}")
         parts = device["ledger"]["parts"]
         percent = sum(p["percent"] for p in parts)
         total = sum(p["ms"] for p in parts)
@@ -93,6 +102,8 @@ class Checker:
         self.expect(all(f in top for f in planted if f), "something else stands above the planted")
         for key, wanted in self.case["per_step"].items():
             self.expect(matches(device[key], wanted), f"{key} is {device[key]}, not {wanted}")
+        if not self.problems:
+            say_findings(self.name, planted)
         for finding in device["findings"]:
             self.expect(0 <= finding["gain_low_ms"] <= finding["gain_high_ms"] <=
                         device["ledger"]["step_ms"], f"{finding['id']}: gain is no range")
@@ -112,6 +123,8 @@ class Checker:
                         f"{options} still has {identity}: {describe(twin)}")
         noise = NOISE * before + sample["ledger"]["step_mad_ms"] + twin["ledger"]["step_mad_ms"]
         print(f"  {options}: {before:.3f} ms - {gained:.3f} ms, announced {low:.3f} to {high:.3f}")
+        if options == "--cured" and not twin["findings"]:
+            say_cell(self.name, "twin", f"silent, {before:.2f} -> {before - gained:.2f} ms")
         self.expect(low - noise <= gained <= high + noise,
                     f"{options} gains {gained:.3f} ms, announced were {low:.3f} to {high:.3f}")
 
@@ -133,7 +146,8 @@ def main():
     gputrace, name, program, folder = sys.argv[1:5]
     os.environ["SIMCUDA_LINK_GBS"] = str(LINK_GBS)
     for attempt in range(1, ATTEMPTS + 1):
-        problems = Checker(gputrace, name, program, Path(folder) / f"try{attempt}").check()
+        problems = Checker(gputrace, name, program, Path(folder) / f"try{attempt}",
+                           "--twin-only" in sys.argv).check()
         if not problems:
             print(f"{name}: as planted")
             return 0

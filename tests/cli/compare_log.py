@@ -17,7 +17,8 @@ from simlog import read_log
 
 TYPES = {0: "f32", 1: "f64", 2: "f16", 14: "bf16"}  # cudaDataType_t of the samples
 OPERATIONS = {0: "N", 1: "T", 2: "C"}
-ROUNDING_NS, CLOCK_RATE = 2, 1e-5  # of a duration
+# Of a duration. How fast two clocks go is taken from a run of some milliseconds on a busy machine.
+ROUNDING_NS, CLOCK_RATE = 2, 2e-4
 # Calls about graphs, by the end of their names; runtime calls that the simulated log leaves out.
 GRAPH_CALLS = {"begincapture": "capture_begin", "begincapturetograph": "capture_begin",
                "endcapture": "capture_end", "graphcreate": "create", "graphclone": "create",

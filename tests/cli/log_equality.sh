@@ -1,11 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: log_equality.sh BUILD NAME SAMPLE VARIANT [SIMCUDA_NAME=VALUE...] [OPTION...]
-# The trace of a sample equals the simulated driver's exact log, and the sample itself prints and
-# returns the same with and without the shim.
+# usage: log_equality.sh BUILD NAME SAMPLE VARIANT [MACHINE=NAME] [SIMCUDA_NAME=VALUE...] [OPTION...]
+# The trace of a sample equals the simulated driver's exact log, what it says is live equals the
+# driver's count after every call, and the sample itself prints and returns the same with and without
+# the shim.
 sample=$3 variant=$4
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 shift 4
+if [[ "${1-}" = MACHINE=* ]]; then
+	make_machine "${1#MACHINE=}"
+	shift
+fi
 while [[ "${1-}" = SIMCUDA_*=* ]]; do
 	export "$1"
 	shift
@@ -25,7 +30,9 @@ cmp plain_errors.txt traced_errors.txt || fail "standard error differs with the 
 [ -s plain.txt ] || fail "the sample printed nothing"
 
 trace=$(trace_in traces) || exit 1
-"$gputrace" dump --format tsv "$trace" >dump.tsv || fail "dump gave $?"
-level=()
-[ "$variant" = shared ] && readelf -d "$program" | grep -q libcudart && level=(--runtime)
-python3 "$here/compare_log.py" log.tsv dump.tsv "${level[@]}" || fail "trace and log differ, see $work"
+log_compare log.tsv "$trace" "$program" "$variant"
+live_compare log.tsv "$trace" --freed
+twin=
+[[ " $* " = *" --cured "* ]] && twin=_twin
+flags_say "${FLAGS_ROW-}" "log$twin" "$compared"
+flags_say "${FLAGS_ROW-}" "live$twin" "$states"

@@ -8,9 +8,6 @@ program=$(program_of cross_numa "$variant")
 need_program "$program"
 allowed=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 [[ " $allowed " == *" 0 "* && " $allowed " == *" 1 "* ]] || skip "this test runs on CPUs 0 and 1"
-"$build/simcuda/sim_machine" "$here/../simcuda/machines/cross-numa.tsv" "$work/machine" ||
-	fail "the machine could not be made"
-export SIMCUDA_MACHINE=$work/machine GPUTRACE_ROOT=$work/machine
-export GPUTRACE_NVML=$build/simcuda/libnvidia-ml.so.1
+make_machine cross-numa
 python3 "$here/check_placement.py" "$gputrace" "$program" "$work" "$shim" \
 	"$build/simcuda/libcupti.so.13" || fail "the report is not what was planted"

@@ -1,24 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: ranks.sh BUILD NAME CASE: several ranks from the launcher to the report over all their files.
-case=$3
+# usage: ranks.sh BUILD NAME CASE [VARIANT]: several ranks from the launcher to the report over all
+# their files.
+case=$3 variant=${4-driver}
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 sample=exposed_allreduce
-[ "$case" = train ] && sample=train_loop
-program=$(program_of $sample driver)
+[[ "$case" = train* ]] && sample=train_loop
+program=$(program_of $sample $variant)
 need_program "$program"
 export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
-export SIMCUDA_GPUS=4 SIMCUDA_NCCL_DIRECTORY=$work/node
+export SIMCUDA_NCCL_DIRECTORY=$work/node
 # The bytes are really summed, which a slow host does slower than NVLink does in the model.
 export SIMCUDA_NCCL_GBS=0.5
 mkdir -p "$work/node"
+if [ "$case" = bound ]; then
+	make_machine two-sockets
+else
+	export SIMCUDA_GPUS=4
+fi
+
+# What starts the job, for instance a binding of its CPUs.
+launcher=()
 
 # run FOLDER OPTION...: in a session of its own, so that a case can end all of it.
 run() {
 	local folder=$1
 	shift
 	mkdir -p "$folder"
-	setsid "$gputrace" record -o "$folder" -- "$program" "$@" >"$folder.txt" 2>&1 &
+	setsid "${launcher[@]}" "$gputrace" record -o "$folder" -- "$program" "$@" >"$folder.txt" 2>&1 &
 	job=$!
 }
 
@@ -79,13 +88,20 @@ killed() {
 	report traces
 }
 
+train=(--ranks 4 --steps 12 --features 2 --layers 4 --gradients 2048)
 case $case in
 two) try_three_times finished --ranks 2 ;;
-four) try_three_times finished --ranks 4 --steps 12 ;;
+four) try_three_times finished --ranks 4 --steps 12 --words 512 ;;
 cured) try_three_times finished --ranks 2 --cured ;;
+four_cured) try_three_times finished --ranks 4 --steps 12 --words 512 --cured ;;
+bound)
+	launcher=(taskset -c "$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')")
+	try_three_times finished --ranks 4 --steps 12
+	;;
 accumulating) try_three_times finished --ranks 2 --micro-batches 2 --steps 12 ;;
 gain) try_three_times gained ;;
-train) try_three_times finished --ranks 4 --steps 12 --features 2 --gradients 1024 ;;
+train) try_three_times finished "${train[@]}" ;;
+train_cured) try_three_times finished "${train[@]}" --cured ;;
 late) try_three_times finished --ranks 4 --steps 12 --slow-rank 3 --slow-ms 90 ;;
 stopped) try_three_times stopped ;;
 killed) try_three_times killed ;;
