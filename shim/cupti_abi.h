@@ -16,6 +16,8 @@
 
 enum {
 	CUPTI_OK = 0,
+	CUPTI_INVALID_PARAMETER = 1,
+	CUPTI_NOT_SUPPORTED = 27,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
 	CUPTI_UNKNOWN = 999,
 };
@@ -23,12 +25,22 @@ enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
 enum { CUPTI_SITE_ENTER = 0 };
 enum { CUPTI_ATTRIBUTE_ZEROED_OUT = 5, CUPTI_ATTRIBUTE_PER_THREAD = 9 };
 enum { CUPTI_THREAD_ID_SYSTEM = 1 };
+enum { CUPTI_MANAGED_HTOD = 1, CUPTI_MANAGED_DTOH = 2, CUPTI_MANAGED_SCOPE_DEVICE = 1 };
+/* One counter of managed memory that is wanted. */
+struct cupti_managed_config {
+	uint32_t scope;
+	uint32_t counter;
+	uint32_t device;
+	uint32_t is_enabled;
+};
 
 enum cupti_kind {
 	CUPTI_KIND_MEMCPY = 1,
 	CUPTI_KIND_MEMSET = 2,
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_KIND_OVERHEAD = 17,
 	CUPTI_KIND_MEMCPY2 = 22,
+	CUPTI_KIND_MANAGED = 25,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
 	CUPTI_KIND_GRAPH_TRACE = 51,
 };
@@ -100,6 +112,16 @@ enum cupti_kind {
 	F(sync, correlation, uint32_t, 24, CUpti_ActivitySynchronization2, correlationId)          \
 	F(sync, context, uint32_t, 28, CUpti_ActivitySynchronization2, contextId)                  \
 	F(sync, stream, uint32_t, 32, CUpti_ActivitySynchronization2, streamId)                    \
+	F(overhead, kind, uint32_t, 4, CUpti_ActivityOverhead3, overheadKind)                      \
+	F(overhead, start, uint64_t, 24, CUpti_ActivityOverhead3, start)                           \
+	F(overhead, end, uint64_t, 32, CUpti_ActivityOverhead3, end)                               \
+	F(managed, counter, uint32_t, 4, CUpti_ActivityUnifiedMemoryCounter3, counterKind)         \
+	F(managed, value, uint64_t, 8, CUpti_ActivityUnifiedMemoryCounter3, value)                 \
+	F(managed, start, uint64_t, 16, CUpti_ActivityUnifiedMemoryCounter3, start)                \
+	F(managed, end, uint64_t, 24, CUpti_ActivityUnifiedMemoryCounter3, end)                    \
+	F(managed, source, uint32_t, 40, CUpti_ActivityUnifiedMemoryCounter3, srcId)               \
+	F(managed, destination, uint32_t, 44, CUpti_ActivityUnifiedMemoryCounter3, dstId)          \
+	F(managed, stream, uint32_t, 48, CUpti_ActivityUnifiedMemoryCounter3, streamId)            \
 	F(graph, correlation, uint32_t, 4, CUpti_ActivityGraphTrace2, correlationId)               \
 	F(graph, start, uint64_t, 8, CUpti_ActivityGraphTrace2, start)                             \
 	F(graph, end, uint64_t, 16, CUpti_ActivityGraphTrace2, end)                                \
@@ -117,6 +139,14 @@ enum cupti_offset {
 
 /* CUpti_CallbackData */
 enum { CUPTI_CALLBACK_SITE = 0, CUPTI_CALLBACK_CORRELATION = 64 };
+
+/* What cuptiSubscribe_v2 (13.0) takes and tells. */
+struct cupti_subscriber {
+	size_t size;
+	const char *name;
+	char *other_name; /* of the tool that is in the way */
+	size_t other_size;
+};
 
 typedef void cupti_callback(void *user, int domain, uint32_t callback_id, const void *data);
 typedef void cupti_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
@@ -142,6 +172,8 @@ typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buf
 	F(ActivitySetAttribute, (int, size_t *, void *), 0)                                        \
 	F(SetThreadIdType, (int), 0)                                                               \
 	F(ActivityEnableAllSyncRecords, (uint8_t), 0)                                              \
+	F(ActivityConfigureUnifiedMemoryCounter, (struct cupti_managed_config *, uint32_t), 0)     \
+	F(Subscribe_v2, (void **, cupti_callback *, void *, void *), 0)                            \
 	F(GetResultString, (int, const char **), 0)
 
 struct cupti {

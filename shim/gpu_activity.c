@@ -1,163 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs CUPTI: subscribes to the callbacks of wrapped functions (they leave the correlation id in
- * the open call), hands out activity buffers, and fetches them from a thread of ours every 100 ms.
- * CUPTI's callbacks run on the program's threads: they only mark a buffer as full, and no lock is
- * held anywhere around a call into CUPTI.
+ * Runs CUPTI: enables its records and its callbacks of wrapped functions (they leave the
+ * correlation id in the open call), and fetches what it holds from a thread of ours every 100 ms.
+ * Who else wants CUPTI is cupti_share.c's matter; what the records say is gpu_records.c's.
  */
 #include "gpu_activity.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "callback_set.h"
 #include "cupti_find.h"
+#include "cupti_others.h"
+#include "cupti_share.h"
+#include "gpu_buffers.h"
 #include "gpu_records.h"
-#include "own_threads.h"
 #include "options.h"
+#include "own_threads.h"
+#include "real.h"
 #include "session.h"
 #include "shim_log.h"
 #include "thread.h"
 #include "ticks.h"
 #include "wrap.h"
 
-#define BUFFER_BYTES	(1024u * 1024)
-#define BUFFERS		256u
-#define SPARE_BUFFERS	2u
 #define PERIOD_MS	100
 #define FINISH_LIMIT_NS 2000000000ull
-#define CALLBACK_IDS	4096u /* ids of a domain; asking for the name ends earlier */
-#define RECORD_BYTES	224u  /* to estimate how many records a lost buffer held */
-
-enum buffer_state { BUFFER_NONE, BUFFER_FREE, BUFFER_OUT, BUFFER_FULL, BUFFER_BUSY };
-static struct {
-	_Atomic uint32_t state;
-	uint8_t *bytes;
-	size_t valid_size;
-} buffers[BUFFERS];
-/* Handed out when all buffers are out: CUPTI crashes on NULL. What lands here is lost. */
-static _Alignas(8) uint8_t scratch[64 * 1024];
 
 static struct cupti cupti;
-static void *subscriber;
 static _Atomic uint32_t running, stop, stopped;
-static bool touched; /* CUPTI was set up in this process or, before a fork, in its parent */
+static bool touched;	 /* CUPTI was set up in this process or, before a fork, in its parent */
+static int flush_result; /* the first failure, told once */
+static uint32_t pauses_told;
+static bool managed_asked, managed_told;
+static int managed_result;
 
-/* ---- buffers ---- */
-
-static uint8_t *new_bytes(void)
+static void convert(void *thread, uint8_t *bytes, size_t valid_size)
 {
-	void *bytes = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	return bytes == MAP_FAILED ? NULL : bytes;
-}
-
-/* Takes a buffer from one state to another; BUFFERS when there is none. */
-static uint32_t take(uint32_t from, uint32_t to)
-{
-	for (uint32_t i = 0; i < BUFFERS; i++) {
-		uint32_t expected = from;
-		if (atomic_load_explicit(&buffers[i].state, memory_order_relaxed) == from &&
-		    atomic_compare_exchange_strong(&buffers[i].state, &expected, to))
-			return i;
-	}
-	return BUFFERS;
-}
-
-/* Keeps a few buffers ready, so that the program's threads need not wait for memory. */
-static void prepare_spares(void)
-{
-	uint32_t free_count = 0;
-	for (uint32_t i = 0; i < BUFFERS; i++)
-		free_count += atomic_load(&buffers[i].state) == BUFFER_FREE;
-	while (free_count++ < SPARE_BUFFERS) {
-		uint32_t at = take(BUFFER_NONE, BUFFER_BUSY);
-		if (at == BUFFERS)
-			return;
-		buffers[at].bytes = new_bytes();
-		atomic_store(&buffers[at].state, buffers[at].bytes ? BUFFER_FREE : BUFFER_NONE);
-		if (!buffers[at].bytes)
-			return;
-	}
-}
-
-static void buffer_requested(uint8_t **bytes, size_t *size, size_t *max_records)
-{
-	int saved_errno = errno;
-	uint32_t at = take(BUFFER_FREE, BUFFER_OUT);
-	if (at == BUFFERS) {
-		at = take(BUFFER_NONE, BUFFER_BUSY);
-		if (at < BUFFERS) {
-			buffers[at].bytes = new_bytes();
-			atomic_store(&buffers[at].state,
-				     buffers[at].bytes ? BUFFER_OUT : BUFFER_NONE);
-			if (!buffers[at].bytes)
-				at = BUFFERS;
-		}
-	}
-	*bytes = at < BUFFERS ? buffers[at].bytes : scratch;
-	*size = at < BUFFERS ? BUFFER_BYTES : sizeof(scratch);
-	*max_records = 0;
-	errno = saved_errno;
-}
-
-static void buffer_completed(void *context, uint32_t stream, uint8_t *bytes, size_t size,
-			     size_t valid_size)
-{
-	(void)context;
-	(void)stream;
-	(void)size;
-	for (uint32_t i = 0; i < BUFFERS; i++) {
-		if (buffers[i].bytes == bytes && bytes &&
-		    atomic_load(&buffers[i].state) == BUFFER_OUT) {
-			buffers[i].valid_size =
-				valid_size < BUFFER_BYTES ? valid_size : BUFFER_BYTES;
-			atomic_store_explicit(&buffers[i].state, BUFFER_FULL, memory_order_release);
-			return;
-		}
-	}
-	gpu_records_count_dropped((valid_size + RECORD_BYTES - 1) / RECORD_BYTES);
+	gpu_records_convert(&cupti, thread, bytes, valid_size);
 }
 
 void gpu_activity_drain(void)
 {
 	struct thread *thread = thread_now;
-	if (!atomic_load_explicit(&running, memory_order_acquire) || !thread->is_live)
-		return;
-	for (uint32_t i = 0; i < BUFFERS; i++) {
-		uint32_t expected = BUFFER_FULL;
-		if (!atomic_compare_exchange_strong_explicit(&buffers[i].state, &expected,
-							     BUFFER_BUSY, memory_order_acquire,
-							     memory_order_relaxed))
-			continue;
-		gpu_records_convert(&cupti, thread, buffers[i].bytes, buffers[i].valid_size);
-		/* We promised CUPTI zeroed buffers. */
-		memset(buffers[i].bytes, 0, buffers[i].valid_size);
-		atomic_store_explicit(&buffers[i].state, BUFFER_FREE, memory_order_release);
-	}
+	if (atomic_load_explicit(&running, memory_order_acquire) && thread->is_live)
+		gpu_buffers_drain(convert, thread);
 }
 
 /* ---- correlation ids ---- */
-
-static void api_callback(void *user, int domain, uint32_t callback_id, const void *data)
-{
-	uint32_t site, correlation;
-	(void)user;
-	(void)domain;
-	(void)callback_id;
-	memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
-	memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION, sizeof(correlation));
-	if (site == CUPTI_SITE_ENTER && thread_now->is_live)
-		thread_now->correlation = correlation;
-}
 
 /* Whether a function of that name starts or awaits GPU work; the runtime's names end in _v7000. */
 static bool wants_correlation(const char *name, int domain)
@@ -190,14 +87,22 @@ static unsigned int enable_callbacks(int domain)
 		const char *name = NULL;
 		if (cupti.GetCallbackName(domain, id, &name) || !name)
 			continue;
-		if (wants_correlation(name, domain) &&
-		    !cupti.EnableCallback(1, subscriber, domain, id))
+		if (wants_correlation(name, domain) && !cupti_share_enable_callback(domain, id))
 			enabled++;
 	}
 	return enabled;
 }
 
 /* ---- the thread ---- */
+
+static const char *result_text(int result, char *buffer, size_t size, const char *what)
+{
+	const char *name = NULL;
+	if (cupti.GetResultString)
+		cupti.GetResultString(result, &name);
+	snprintf(buffer, size, "%s: %s (%d)", what, name ? name : "error", result);
+	return buffer;
+}
 
 static uint64_t read_gpu_clock(void)
 {
@@ -212,15 +117,110 @@ static void count_dropped(void)
 		gpu_records_count_dropped(dropped);
 }
 
+static void tell_pauses(void)
+{
+	char text[160];
+	uint64_t total_ns;
+	uint32_t pauses = cupti_share_pauses(&total_ns);
+	if (!pauses)
+		return;
+	pauses_told = pauses;
+	snprintf(text, sizeof(text),
+		 "the program's own profiler had CUPTI %u %s, %llu ms in all, without GPU times "
+		 "here",
+		 pauses, pauses == 1 ? "time" : "times", (unsigned long long)(total_ns / 1000000));
+	session_info("gpu_times.paused", text);
+}
+
+static void tell_managed(void)
+{
+	char text[160];
+	if (!managed_asked || managed_told)
+		return;
+	managed_told = true;
+	session_info("gpu_times.managed",
+		     managed_result ? result_text(managed_result, text, sizeof(text),
+						  "migrations of managed memory are not recorded")
+				    : "migrations of managed memory are recorded");
+}
+
+static void tell_flush(int result)
+{
+	char text[160];
+	if (!result || flush_result)
+		return;
+	flush_result = result;
+	session_info("gpu_times.flush",
+		     result_text(result, text, sizeof(text), "cuptiActivityFlushAll failed"));
+}
+
+/* At most once a second: what CUPTI says it cost the program itself. */
+static void tell_overhead(bool is_last)
+{
+	static uint64_t told_ns, told_at_ns;
+	uint64_t overhead_ns = gpu_records_overhead_ns(), now_ns = ticks_monotonic();
+	char text[24];
+	if (overhead_ns == told_ns || (!is_last && now_ns - told_at_ns < 1000000000ull))
+		return;
+	told_ns = overhead_ns;
+	told_at_ns = now_ns;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)overhead_ns);
+	session_info("gpu_times.overhead_ns", text);
+}
+
+/* Counters of managed memory need a driver that runs, so not at the start of the session. */
+static void enable_managed(void)
+{
+	union {
+		void *object;
+		int (*function)(int *);
+	} count = {real_driver_symbol("cuDeviceGetCount")};
+	int devices = 0;
+	if (managed_asked || !strcmp(shim_options.managed, "off"))
+		return;
+	if (!count.object || count.function(&devices) || !devices)
+		return;
+	managed_asked = true;
+	int result = CUPTI_NOT_SUPPORTED;
+	for (uint32_t device = 0; device < (uint32_t)devices && device < 64; device++) {
+		struct cupti_managed_config wanted[] = {
+			{CUPTI_MANAGED_SCOPE_DEVICE, CUPTI_MANAGED_HTOD, device, 1},
+			{CUPTI_MANAGED_SCOPE_DEVICE, CUPTI_MANAGED_DTOH, device, 1},
+		};
+		if (cupti.ActivityConfigureUnifiedMemoryCounter)
+			result = cupti.ActivityConfigureUnifiedMemoryCounter(wanted, 2);
+	}
+	if (!result)
+		result = cupti_share_enable_kind(CUPTI_KIND_MANAGED);
+	managed_result = result;
+}
+
 static void fetch(struct thread *thread, uint32_t forced)
 {
+	int result = 0;
+	bool is_ours = cupti_share_enter();
 	thread_mute();
-	cupti.ActivityFlushAll(forced);
-	count_dropped();
+	if (is_ours) {
+		result = cupti.ActivityFlushAll(forced);
+		count_dropped();
+		enable_managed();
+	}
 	thread_unmute(thread);
+	session_clock(is_ours ? read_gpu_clock : NULL);
+	cupti_share_leave();
 	gpu_activity_drain();
 	gpu_records_write_losses(thread);
-	session_clock(read_gpu_clock);
+	tell_flush(result);
+	tell_overhead(forced != 0);
+	tell_managed();
+	if (is_ours || forced)
+		return;
+	thread_mute();
+	bool is_back = cupti_share_resume();
+	thread_unmute(thread);
+	uint64_t total_ns;
+	if (is_back || cupti_share_pauses(&total_ns) != pauses_told)
+		tell_pauses();
 }
 
 static void *activity_thread(void *unused)
@@ -231,7 +231,7 @@ static void *activity_thread(void *unused)
 	 */
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
-		prepare_spares();
+		gpu_buffers_prepare();
 		struct timespec period = {0, PERIOD_MS * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
 		if (!atomic_load(&stop))
@@ -240,6 +240,7 @@ static void *activity_thread(void *unused)
 	if (thread) {
 		/* Only now by force: what is in flight comes back without an end, for good. */
 		fetch(thread, 1);
+		tell_pauses();
 		thread_retire(thread);
 	}
 	atomic_store_explicit(&stopped, 1, memory_order_release);
@@ -255,15 +256,6 @@ static void set_attribute(int attribute, uint8_t value)
 		cupti.ActivitySetAttribute(attribute, &size, &value);
 }
 
-static const char *result_text(int result, char *buffer, size_t size, const char *what)
-{
-	const char *name = NULL;
-	if (cupti.GetResultString)
-		cupti.GetResultString(result, &name);
-	snprintf(buffer, size, "%s: %s (%d)", what, name ? name : "error", result);
-	return buffer;
-}
-
 /* The kinds that are read; one that cannot be enabled leaves the others on. */
 static int enable_kinds(char *missing, size_t size, const char **graphs)
 {
@@ -273,11 +265,11 @@ static int enable_kinds(char *missing, size_t size, const char **graphs)
 	} kinds[] = {
 		{CUPTI_KIND_CONCURRENT_KERNEL, "kernels"}, {CUPTI_KIND_MEMCPY, "copies"},
 		{CUPTI_KIND_MEMCPY2, "peer copies"},	   {CUPTI_KIND_MEMSET, "sets"},
-		{CUPTI_KIND_SYNCHRONIZATION, "waits"},
+		{CUPTI_KIND_SYNCHRONIZATION, "waits"},	   {CUPTI_KIND_OVERHEAD, "overhead"},
 	};
 	int enabled = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		int result = cupti.ActivityEnable(kinds[i].kind);
+		int result = cupti_share_enable_kind(kinds[i].kind);
 		size_t used = strlen(missing);
 		if (!result)
 			enabled++;
@@ -288,7 +280,7 @@ static int enable_kinds(char *missing, size_t size, const char **graphs)
 	/* Launches of graphs as wholes, or all their nodes: several times slower on the GPU. */
 	if (strcmp(shim_options.graphs, "whole"))
 		*graphs = "nodes";
-	else if (cupti.ActivityEnable(CUPTI_KIND_GRAPH_TRACE))
+	else if (cupti_share_enable_kind(CUPTI_KIND_GRAPH_TRACE))
 		*graphs = "nodes: this CUPTI or driver cannot time a launch as a whole";
 	else
 		*graphs = "whole";
@@ -296,6 +288,15 @@ static int enable_kinds(char *missing, size_t size, const char **graphs)
 	if (cupti.ActivityEnableAllSyncRecords)
 		cupti.ActivityEnableAllSyncRecords(0);
 	return enabled;
+}
+
+static const char *refused(char *text, size_t size)
+{
+	char name[64];
+	cupti_others_name(&cupti, name, sizeof(name));
+	snprintf(text, size, "another tool in this process uses CUPTI (error 39)%s%s",
+		 name[0] ? ": " : "", name);
+	return text;
 }
 
 /* NULL, or why there are no GPU times; the text is static or in `text`. */
@@ -306,32 +307,31 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 		return "switched off by GPUTRACE_GPU=off";
 	if (touched)
 		return "forked from a process that was using CUPTI";
-	const char *reason = cupti_find(&cupti);
+	const char *reason = cupti_others_find(), *what;
+	if (!reason)
+		reason = cupti_find(&cupti);
 	if (reason)
 		return reason;
 	touched = true;
 	if (cupti.SetThreadIdType)
 		cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
-	int result = cupti.Subscribe(&subscriber, api_callback, NULL);
-	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
-		return "another tool in this process uses CUPTI (error 39)";
-	if (result == CUPTI_UNKNOWN)
-		return "CUPTI finds no usable driver (error 999)";
-	if (result)
-		return result_text(result, text, size, "cuptiSubscribe failed");
 	if (cupti.version >= CUPTI_PER_THREAD_VERSION)
 		set_attribute(CUPTI_ATTRIBUTE_PER_THREAD, 1);
-	set_attribute(CUPTI_ATTRIBUTE_ZEROED_OUT, 1);
-	result = cupti.ActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	int result = cupti_share_open(&cupti, &what);
+	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
+		return refused(text, size);
+	if (result == CUPTI_UNKNOWN)
+		return "CUPTI finds no usable driver (error 999)";
 	if (result) {
-		cupti.Unsubscribe(subscriber);
-		return result_text(result, text, size, "cuptiActivityRegisterCallbacks failed");
+		char failed[80];
+		snprintf(failed, sizeof(failed), "%s failed", what);
+		return result_text(result, text, size, failed);
 	}
 	unsigned int callbacks = enable_callbacks(CUPTI_DOMAIN_RUNTIME);
 	callbacks += enable_callbacks(CUPTI_DOMAIN_DRIVER);
 	SHIM_LOG(DEBUG, "CUPTI: callbacks=%u", callbacks);
 	if (!enable_kinds(missing, missing_size, graphs)) {
-		cupti.Unsubscribe(subscriber);
+		cupti_share_close();
 		return "CUPTI enabled none of its records";
 	}
 	return NULL;
@@ -342,7 +342,7 @@ void gpu_activity_start(void)
 	struct thread *thread = thread_now;
 	char text[256], missing[256] = "", source[64];
 	thread_mute();
-	prepare_spares();
+	gpu_buffers_prepare();
 	const char *graphs = NULL;
 	const char *reason = set_up(text, sizeof(text), missing, sizeof(missing), &graphs);
 	if (!reason) {
@@ -351,7 +351,7 @@ void gpu_activity_start(void)
 		atomic_store_explicit(&running, 1, memory_order_release);
 		if (own_threads_start("gputrace-gpu", activity_thread)) {
 			atomic_store(&running, 0);
-			cupti.Unsubscribe(subscriber);
+			cupti_share_close();
 			reason = "no thread could be started to fetch CUPTI's records";
 		}
 	}
@@ -391,9 +391,9 @@ void gpu_activity_finish(void)
 void gpu_activity_forget(void)
 {
 	atomic_store(&running, 0);
-	for (uint32_t i = 0; i < BUFFERS; i++) {
-		/* The parent's CUPTI still owns what is out; the child never touches it. */
-		atomic_store(&buffers[i].state, BUFFER_NONE);
-		buffers[i].bytes = NULL;
-	}
+	gpu_buffers_forget();
+	cupti_share_forget();
+	pauses_told = 0;
+	managed_asked = managed_told = false;
+	flush_result = 0;
 }

@@ -6,6 +6,7 @@
 #include "gpu_records.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "../collector/format/record.h"
@@ -16,6 +17,7 @@
 
 enum loss { LOST_DROPPED, LOST_ZERO, LOST_BAD, LOST_KINDS };
 static _Atomic uint64_t losses[LOST_KINDS][RECORD_KIND_LIMIT];
+static _Atomic uint64_t overhead_ns;
 
 static uint64_t field(const unsigned char *record, size_t offset, size_t size)
 {
@@ -184,6 +186,52 @@ static void convert_graph(struct thread *thread, const unsigned char *record)
 		thread_commit(thread);
 }
 
+/* Sums only: a run that compiles and loads lazily has very many. */
+static void add_overhead(const unsigned char *record)
+{
+	uint32_t kind = READ(overhead, kind, uint32_t) >> 16;
+	uint64_t begin_ns = READ(overhead, start, uint64_t);
+	uint64_t end_ns = READ(overhead, end, uint64_t);
+	/* Numbers from 1 << 16 are flushes, instrumentation, resources and so on; those of module
+	 * loading (4, 5) and a full command buffer (6) are the program's own. */
+	bool is_cupti = kind && (kind < 4 || kind > 6);
+	if (is_cupti && end_ns > begin_ns)
+		atomic_fetch_add_explicit(&overhead_ns, end_ns - begin_ns, memory_order_relaxed);
+}
+
+/* Pages of managed memory that moved. CUPTI calls devices by their ordinals and the host by a
+ * number of its own. */
+static void convert_migration(struct thread *thread, const unsigned char *record)
+{
+	uint32_t counter = READ(managed, counter, uint32_t);
+	uint32_t source = READ(managed, source, uint32_t);
+	uint32_t destination = READ(managed, destination, uint32_t);
+	bool is_back = counter == CUPTI_MANAGED_DTOH;
+	struct gpu_part part = {
+		.begin_ns = READ(managed, start, uint64_t),
+		.end_ns = READ(managed, end, uint64_t),
+		.device = is_back ? source : destination,
+		.stream = READ(managed, stream, uint32_t),
+	};
+	if (counter != CUPTI_MANAGED_HTOD && !is_back)
+		return;
+	struct record_gpu_copy *out =
+		begin_record(thread, RECORD_KIND_gpu_copy, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->size_bytes = READ(managed, value, uint64_t);
+	out->direction = is_back ? COPY_D2H : COPY_H2D;
+	out->source_kind = out->destination_kind = MEMORY_MANAGED;
+	out->is_async = 1;
+	out->peer_device = DEVICE_UNKNOWN;
+	thread_commit(thread);
+}
+
+uint64_t gpu_records_overhead_ns(void)
+{
+	return atomic_load_explicit(&overhead_ns, memory_order_relaxed);
+}
+
 void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8_t *buffer,
 			 size_t valid_size)
 {
@@ -207,6 +255,12 @@ void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8
 			break;
 		case CUPTI_KIND_GRAPH_TRACE:
 			convert_graph(thread, record);
+			break;
+		case CUPTI_KIND_OVERHEAD:
+			add_overhead(record);
+			break;
+		case CUPTI_KIND_MANAGED:
+			convert_migration(thread, record);
 			break;
 		default:
 			break; /* a kind that somebody else in this process enabled */

@@ -17,4 +17,7 @@ void gpu_records_count_dropped(uint64_t count);
 /* Writes the losses since the last time as records. */
 void gpu_records_write_losses(struct thread *thread);
 
+/* What CUPTI says it cost the program's threads itself. */
+uint64_t gpu_records_overhead_ns(void);
+
 #endif

@@ -70,9 +70,9 @@ struct wrap_library {
 };
 
 extern const struct wrap_library wrap_cudart, wrap_driver, wrap_cublas, wrap_nccl;
-extern const struct wrap_library wrap_cublaslt;
+extern const struct wrap_library wrap_cublaslt, wrap_cupti;
 extern const struct wrap_library *const wrap_libraries[];
-#define WRAP_LIBRARY_COUNT 5u
+#define WRAP_LIBRARY_COUNT 6u
 
 /* Name of an API number, "?" outside the tables. */
 const char *wrap_api_name(unsigned int api);

@@ -6,7 +6,7 @@
 #include "wrap.h"
 
 const struct wrap_library *const wrap_libraries[WRAP_LIBRARY_COUNT] = {
-	&wrap_driver, &wrap_cudart, &wrap_cublas, &wrap_cublaslt, &wrap_nccl,
+	&wrap_driver, &wrap_cudart, &wrap_cublas, &wrap_cublaslt, &wrap_nccl, &wrap_cupti,
 };
 
 static const char *const api_names[API_COUNT] = {

@@ -60,6 +60,8 @@ int main(void)
 #include "../../shim/api/rows.h"
 #include "../../shim/api/nccl.def"
 #include "../../shim/api/rows_end.h"
+#define CUPTI(name, params, args, share) plain_name(#name);
+#include "../../shim/api/cupti.def"
 #define NVTX2(type, name, params, args, record) plain_name(#name);
 #define NVTX2_VOID(name, params, args, record)	plain_name(#name);
 #include "../../shim/api/nvtx2.def"

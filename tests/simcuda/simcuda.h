@@ -31,7 +31,8 @@
  *   SIMCUDA_CUPTI_VERSION=N what cuptiGetVersion reports, with that version's record sizes.
  *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th
  *                           record has no times), drop=K (every K-th record is lost and counted),
- *                           no-KIND (enabling activity kind KIND fails), null-buffer, reorder.
+ *                           no-KIND (enabling activity kind KIND fails), and those in
+ *                           simcupti_tool.c.
  *
  * Log: one line per event, fields separated by tabs, written when the call returns:
  *   call  SEQ TID FUNCTION RESULT key=value...   every driver call that allocates, frees, copies,

@@ -14,8 +14,8 @@
 static _Atomic(bool) is_enabled[SIMCUPTI_KINDS];
 static _Atomic(int) thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
-/* Kinds that can be enabled. Two have nothing to tell here: no overhead is modelled, and nobody
- * pushes external ids into records. */
+/* Kinds that can be enabled. One has nothing to tell here: nobody pushes external ids into records.
+ */
 static const int known_kinds[] = {
 	CUPTI_ACTIVITY_KIND_KERNEL,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -28,6 +28,7 @@ static const int known_kinds[] = {
 	CUPTI_ACTIVITY_KIND_OVERHEAD,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 	CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
 };
 
 static bool is_known(CUpti_ActivityKind kind)
@@ -68,6 +69,9 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	result = simcupti_attach();
 	if (result != CUPTI_SUCCESS)
 		return simcupti_return(result);
+	/* What is over by now was done while the kind was not enabled. */
+	if (!simcupti_activity_is_enabled((int)kind))
+		simcupti_deliver();
 	atomic_store(&is_enabled[kind], true);
 	/* As NVIDIA documents, copies between devices come with copies. */
 	if (kind == CUPTI_ACTIVITY_KIND_MEMCPY)
@@ -208,6 +212,60 @@ CUptiResult
 cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
 					   uint32_t count)
 {
-	(void)config, (void)count;
-	return simcupti_return(CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED);
+	if (!config || !count)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	return simcupti_options()->migrations
+		       ? CUPTI_SUCCESS
+		       : simcupti_return(CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED);
+}
+
+void simcupti_activity_reset(void)
+{
+	for (int kind = 0; kind < SIMCUPTI_KINDS; kind++)
+		atomic_store(&is_enabled[kind], false);
+}
+
+static void add_overhead(uint64_t overhead_ns)
+{
+	union simcupti_record record = {0};
+
+	record.overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+	record.overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+	record.overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	record.overhead.objectId.pt.processId = (uint32_t)getpid();
+	record.overhead.objectId.pt.threadId = (uint32_t)syscall(SYS_gettid);
+	record.overhead.end = simcupti_now_ns();
+	record.overhead.start = record.overhead.end - overhead_ns;
+	simcupti_buffer_add(&record);
+}
+
+/* Alternately to the GPU and back, 2 MiB in 100 us each. */
+static void add_migration(uint64_t number)
+{
+	union simcupti_record record = {0};
+	bool is_back = number % 2;
+
+	record.migration.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+	record.migration.counterKind =
+		is_back ? CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH
+			: CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+	record.migration.value = 2u << 20;
+	record.migration.end = simcupti_now_ns() - 100000 * number;
+	record.migration.start = record.migration.end - 100000;
+	record.migration.srcId = is_back ? 0 : UINT32_MAX;
+	record.migration.dstId = is_back ? UINT32_MAX : 0;
+	record.migration.processId = (uint32_t)getpid();
+	simcupti_buffer_add(&record);
+}
+
+void simcupti_activity_add_own(void)
+{
+	const struct simcupti_options *options = simcupti_options();
+
+	if (options->overhead_ns && simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		add_overhead(options->overhead_ns);
+	if (!simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER))
+		return;
+	for (uint64_t i = 0; i < options->migrations; i++)
+		add_migration(i);
 }

@@ -63,17 +63,82 @@ static void reverse_records(const struct open_buffer *full)
 	free(copy);
 }
 
+/* The fault "empty-buffer": one that is asked for and comes back with nothing in it. */
+static void give_back_empty(CUpti_BuffersCallbackCompleteFunc function)
+{
+	struct open_buffer empty = {0};
+	CUpti_BuffersCallbackRequestFunc ask_for;
+
+	pthread_mutex_lock(&buffer_lock);
+	ask_for = request;
+	pthread_mutex_unlock(&buffer_lock);
+	if (ask_for)
+		ask_for(&empty.bytes, &empty.size_bytes, &empty.max_records);
+	if (empty.bytes)
+		function(NULL, 0, empty.bytes, empty.size_bytes, 0);
+}
+
+/* The fault "shuffle": of three full buffers the third, the first, the second. */
+static struct open_buffer held[2];
+
 static void give_back(const struct open_buffer *full, CUpti_BuffersCallbackCompleteFunc function)
 {
 	const struct simcupti_options *options = simcupti_options();
+	struct open_buffer first = {0}, second = {0};
+	bool is_held = false;
 
 	if (!full->bytes)
 		return;
 	if (options->has_null_buffer)
 		function(NULL, 0, NULL, 0, 0);
+	if (options->has_empty_buffer)
+		give_back_empty(function);
 	if (options->is_reordering)
 		reverse_records(full);
-	function(NULL, 0, full->bytes, full->size_bytes, full->used_bytes);
+	if (options->is_shuffling) {
+		pthread_mutex_lock(&buffer_lock);
+		is_held = !held[0].bytes || !held[1].bytes;
+		if (is_held) {
+			held[held[0].bytes ? 1 : 0] = *full;
+		} else {
+			first = held[0];
+			second = held[1];
+			memset(held, 0, sizeof(held));
+		}
+		pthread_mutex_unlock(&buffer_lock);
+	}
+	if (!is_held)
+		function(NULL, 0, full->bytes, full->size_bytes, full->used_bytes);
+	if (first.bytes)
+		function(NULL, 0, first.bytes, first.size_bytes, first.used_bytes);
+	if (second.bytes)
+		function(NULL, 0, second.bytes, second.size_bytes, second.used_bytes);
+}
+
+/* A flush returns what is held as well, the later one first. */
+static void give_back_held(CUpti_BuffersCallbackCompleteFunc function)
+{
+	struct open_buffer both[2];
+
+	pthread_mutex_lock(&buffer_lock);
+	memcpy(both, held, sizeof(both));
+	memset(held, 0, sizeof(held));
+	pthread_mutex_unlock(&buffer_lock);
+	for (int i = 1; i >= 0; i--) {
+		if (both[i].bytes)
+			function(NULL, 0, both[i].bytes, both[i].size_bytes, both[i].used_bytes);
+	}
+}
+
+/* cuptiFinalize: what the client has not fetched is gone, and so are its functions. */
+static void reset(void)
+{
+	pthread_mutex_lock(&buffer_lock);
+	open_buffer = (struct open_buffer){0};
+	memset(held, 0, sizeof(held));
+	request = NULL;
+	complete = NULL;
+	pthread_mutex_unlock(&buffer_lock);
 }
 
 /* Copies the record in if it fits; the caller holds buffer_lock. */
@@ -206,6 +271,7 @@ void simcupti_buffer_flush(void)
 	open_buffer = (struct open_buffer){0};
 	pthread_mutex_unlock(&buffer_lock);
 	give_back(&full, function);
+	give_back_held(function);
 }
 
 /* Every record is of complete work, so that a forced flush gives no more than a plain one. */
@@ -215,6 +281,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	if (!client().complete)
 		return simcupti_return(CUPTI_ERROR_INVALID_OPERATION);
 	simcupti_deliver();
+	simcupti_activity_add_own();
 	simcupti_buffer_flush();
 	return CUPTI_SUCCESS;
 }
@@ -260,12 +327,16 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpt
 	return CUPTI_SUCCESS;
 }
 
+/* Everything is as before the first call: no subscriber, no kinds, no buffers. */
 CUptiResult cuptiFinalize(void)
 {
 	if (client().complete) {
 		simcupti_deliver();
 		simcupti_buffer_flush();
 	}
+	simcupti_callback_reset();
+	simcupti_activity_reset();
+	reset();
 	simcupti_detach();
 	return CUPTI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include "simcupti_internal.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CBIDS = 1024 };
@@ -66,6 +67,29 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 	atomic_store_explicit(&subscriber.function, callback, memory_order_release);
 	*handle = &subscriber;
 	return CUPTI_SUCCESS;
+}
+
+/* The subscriber is the same one; what it is for here is the name of who is in the way. */
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+			      void *userdata, CUpti_SubscriberParams *parameters)
+{
+	CUptiResult result;
+
+	if (simcupti_options()->version < 130000)
+		return simcupti_return(CUPTI_ERROR_API_NOT_IMPLEMENTED);
+	if (parameters && parameters->structSize < CUpti_SubscriberParams_STRUCT_SIZE)
+		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	result = cuptiSubscribe(handle, callback, userdata);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && parameters &&
+	    parameters->oldSubscriberName && parameters->oldSubscriberSize)
+		snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize,
+			 "CUPTI for a simulated profiler");
+	return result;
+}
+
+void simcupti_callback_reset(void)
+{
+	atomic_store_explicit(&subscriber.function, NULL, memory_order_release);
 }
 
 static bool is_subscriber(CUpti_SubscriberHandle handle)

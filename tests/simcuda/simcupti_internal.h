@@ -26,8 +26,11 @@ enum { SIMCUPTI_KINDS = 64, SIMCUPTI_DEPTH_MAX = 16 };
 /* simcupti_tool.c: the driver, options, last error. */
 struct simcupti_options {
 	uint32_t version; /* SIMCUDA_CUPTI_VERSION */
-	bool is_busy, has_null_buffer, is_reordering;
+	bool is_busy, has_null_buffer, has_empty_buffer, is_reordering, is_shuffling;
 	uint64_t zero_times_every, drop_every; /* 0: never */
+	uint64_t overhead_ns;		       /* a flush costs this much; 0: not told */
+	uint64_t migrations;		       /* of managed memory, at each flush */
+	int64_t clock_step_ns;		       /* at the eighth question for the time */
 	bool is_failing[SIMCUPTI_KINDS];
 };
 const struct simcupti_options *simcupti_options(void);
@@ -37,6 +40,8 @@ void simcupti_detach(void);
 /* Has all work that is over by now reported on this thread. */
 void simcupti_deliver(void);
 uint64_t simcupti_now_ns(void);
+/* What the clock has stepped by so far. */
+int64_t simcupti_step_ns(void);
 /* The driver's number of a graph, an executable or a node; 0: no such. */
 uint64_t simcupti_graph_id(const void *handle);
 /* NULL and 0 when there is none. */
@@ -57,6 +62,8 @@ struct simcupti_frame {
 void simcupti_callback_fire(int domain, int site, const char *function,
 			    struct simcupti_frame *frame, int result);
 bool simcupti_callback_is_wanted(void);
+/* cuptiFinalize: nobody is subscribed any more. */
+void simcupti_callback_reset(void);
 void simcupti_callback_graph(const struct simcuda_graph_event *event);
 
 /* simcupti_activity.c */
@@ -64,6 +71,9 @@ bool simcupti_activity_is_enabled(int kind);
 void simcupti_activity_take(const struct simcuda_activity *activity);
 void simcupti_activity_take_api(int domain, const struct simcupti_frame *frame, int result);
 bool simcupti_activity_wants_api(int domain);
+void simcupti_activity_reset(void);
+/* What a flush finds besides finished work: its own cost, migrations. */
+void simcupti_activity_add_own(void);
 
 /* simcupti_record.c: bytes of a record kind in the version that is reported; 0: unknown kind. */
 size_t simcupti_record_size(int kind);
@@ -76,6 +86,8 @@ union simcupti_record {
 	CUpti_ActivitySynchronization2 sync;
 	CUpti_ActivityAPI api;
 	CUpti_ActivityGraphTrace2 graph;
+	CUpti_ActivityOverhead3 overhead;
+	CUpti_ActivityUnifiedMemoryCounter3 migration;
 	uint64_t aligned[32];
 };
 /* Makes the record of a finished activity; false if its kind is not enabled. */

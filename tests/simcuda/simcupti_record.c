@@ -26,6 +26,11 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0, 40},
 	{CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 21, 56}, /* 12.3 */
 	{CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0, 48},
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, 22, 56}, /* 12.4 */
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, 21, 48}, /* 12.3 */
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, 0, 40},
+	{CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 26, 104}, /* 12.8 */
+	{CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 0, 64},
 	{CUPTI_ACTIVITY_KIND_RUNTIME, 0, 40},
 	{CUPTI_ACTIVITY_KIND_DRIVER, 0, 40},
 };
@@ -43,6 +48,9 @@ _Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "sync record of 12.
 _Static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventSyncId) == 40, "since 12.8");
 _Static_assert(sizeof(CUpti_ActivityGraphTrace2) == 56, "graph record of 12.3");
 _Static_assert(offsetof(CUpti_ActivityGraphTrace2, endDeviceId) == 48, "since 12.3");
+_Static_assert(sizeof(CUpti_ActivityOverhead3) == 56, "overhead record of 12.4");
+_Static_assert(offsetof(CUpti_ActivityOverhead3, correlationId) == 40, "since 12.3");
+_Static_assert(sizeof(CUpti_ActivityUnifiedMemoryCounter3) == 104, "migration record of 12.8");
 _Static_assert(sizeof(CUpti_ActivityAPI) == 40, "API record");
 
 size_t simcupti_record_size(int kind)
@@ -174,7 +182,7 @@ static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_ac
 	r->cudaEventId = (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 }
 
-bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity)
+static bool make(union simcupti_record *record, const struct simcuda_activity *activity)
 {
 	bool is_traced = activity->graph && activity->graph_was_seen &&
 			 simcupti_activity_is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -214,4 +222,13 @@ bool simcupti_record_make(union simcupti_record *record, const struct simcuda_ac
 		return false;
 	}
 	return simcupti_activity_is_enabled((int)record->head.kind);
+}
+
+bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity)
+{
+	struct simcuda_activity stepped = *activity;
+
+	stepped.begin_ns += (uint64_t)simcupti_step_ns();
+	stepped.end_ns += (uint64_t)simcupti_step_ns();
+	return make(record, &stepped);
 }

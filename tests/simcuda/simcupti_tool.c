@@ -9,6 +9,11 @@
  *   drop=K         every K-th record is lost and counted
  *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync,
  *                  graph or a number
+ *   shuffle        full buffers come back in another order: third, first, second
+ *   empty-buffer   a buffer without a byte in it comes back before each real one
+ *   overhead=NS    each flush tells that it took so long
+ *   migrations=N   each flush finds N migrations of managed memory
+ *   clock-step=NS  the clock of everything steps by NS at the eighth cuptiGetTimestamp
  *   null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
  */
@@ -69,6 +74,16 @@ static void parse_fault(const char *fault)
 		options.has_null_buffer = true;
 	else if (!strcmp(fault, "reorder"))
 		options.is_reordering = true;
+	else if (!strcmp(fault, "shuffle"))
+		options.is_shuffling = true;
+	else if (!strcmp(fault, "empty-buffer"))
+		options.has_empty_buffer = true;
+	else if (!strncmp(fault, "overhead=", 9))
+		options.overhead_ns = strtoull(fault + 9, NULL, 10);
+	else if (!strncmp(fault, "migrations=", 11))
+		options.migrations = strtoull(fault + 11, NULL, 10);
+	else if (!strncmp(fault, "clock-step=", 11))
+		options.clock_step_ns = strtoll(fault + 11, NULL, 10);
 	else if (!strncmp(fault, "zero-times=", 11))
 		options.zero_times_every = strtoull(fault + 11, NULL, 10);
 	else if (!strncmp(fault, "drop=", 5))
@@ -176,13 +191,20 @@ void simcupti_deliver(void)
 		driver.deliver();
 }
 
+static _Atomic(unsigned) times_asked;
+
+int64_t simcupti_step_ns(void)
+{
+	return times_asked >= 8 ? simcupti_options()->clock_step_ns : 0;
+}
+
 uint64_t simcupti_now_ns(void)
 {
 	struct timespec now;
 
 	pthread_once(&driver_once, find_driver);
 	if (driver.attach_tool)
-		return driver.clock_ns();
+		return driver.clock_ns() + (uint64_t)simcupti_step_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -235,6 +257,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
 	if (!timestamp)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
+	times_asked++;
 	*timestamp = simcupti_now_ns();
 	return CUPTI_SUCCESS;
 }

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything here is a few atomic words: CUPTI's callbacks run on the program's threads, and no
+ * lock may be held around a call into CUPTI. Changes of hands are rare; who changes them waits, for
+ * a bounded time, until our own thread has left CUPTI.
+ */
+#include "cupti_share.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "callback_set.h"
+#include "gpu_buffers.h"
+#include "gpu_records.h"
+#include "lifecycle.h"
+#include "options.h"
+#include "shim_log.h"
+#include "thread.h"
+#include "ticks.h"
+
+#define KINDS		  64
+#define LEAVE_LIMIT_NS	  500000000ull
+#define QUIET_NS	  2000000000ull /* of the program, after which it is done without a flush */
+#define LOST_RECORD_BYTES 224u
+
+enum owner { OWNER_US = 0, OWNER_PROGRAM = 1 };
+
+static struct {
+	const struct cupti *cupti;
+	_Atomic(void *) subscriber;  /* the one that is registered, by whomever */
+	_Atomic uint32_t is_open;    /* we use CUPTI */
+	_Atomic uint32_t owner;	     /* enum owner: whose records are enabled */
+	_Atomic uint32_t is_inside;  /* our thread is in CUPTI */
+	_Atomic uint32_t is_leaving; /* somebody waits for it */
+	_Atomic uint32_t is_reset;   /* CUPTI has forgotten us */
+	_Atomic uint64_t kinds;	     /* bits: wanted by us */
+	_Atomic uint64_t paused_at_ns, paused_ns;
+	_Atomic uint32_t pauses;
+	struct callback_set wanted;
+} us;
+
+static struct {
+	_Atomic(cupti_callback *) callback;
+	void *user;
+	_Atomic(void *) v2; /* a subscriber of the second kind, which we cannot share */
+	_Atomic(cupti_buffer_requested *) requested;
+	_Atomic(cupti_buffer_completed *) completed;
+	_Atomic uint64_t kinds; /* bits: enabled by the program */
+	_Atomic uint32_t has_flushed;
+	_Atomic uint64_t last_ns; /* its last call of CUPTI */
+	struct callback_set wanted;
+} program;
+
+/* ---- small things ---- */
+
+/* Whether the program's use of CUPTI is any business of ours. */
+static bool is_concerned(void)
+{
+	if (thread_now == &thread_muted || !lifecycle_is_in_charge())
+		return false;
+	atomic_store_explicit(&program.last_ns, ticks_monotonic(), memory_order_relaxed);
+	return !strcmp(shim_options.gpu, "cupti");
+}
+
+static uint64_t kind_bit(int kind)
+{
+	return (unsigned int)kind < KINDS ? 1ull << kind : 0;
+}
+
+/* ---- what CUPTI calls ---- */
+
+static void on_callback(void *unused, int domain, uint32_t id, const void *data)
+{
+	(void)unused;
+	if (callback_set_has(&us.wanted, domain, id) && thread_now->is_live) {
+		uint32_t site, correlation;
+		memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
+		memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION,
+		       sizeof(correlation));
+		if (site == CUPTI_SITE_ENTER)
+			thread_now->correlation = correlation;
+	}
+	cupti_callback *callback = atomic_load_explicit(&program.callback, memory_order_acquire);
+	if (callback && callback_set_has(&program.wanted, domain, id))
+		callback(program.user, domain, id, data);
+}
+
+static void on_requested(uint8_t **bytes, size_t *size, size_t *max_records)
+{
+	cupti_buffer_requested *requested = atomic_load(&program.requested);
+	if (requested && atomic_load(&us.owner) == OWNER_PROGRAM)
+		requested(bytes, size, max_records);
+	else
+		gpu_buffers_request(bytes, size, max_records);
+}
+
+static void on_completed(void *context, uint32_t stream, uint8_t *bytes, size_t size,
+			 size_t valid_size)
+{
+	if (gpu_buffers_complete(bytes, valid_size))
+		return;
+	cupti_buffer_completed *completed = atomic_load(&program.completed);
+	if (completed)
+		completed(context, stream, bytes, size, valid_size);
+	else if (valid_size)
+		gpu_records_count_dropped((valid_size + LOST_RECORD_BYTES - 1) / LOST_RECORD_BYTES);
+}
+
+/* ---- changing hands ---- */
+
+static void set_zeroed(const struct cupti *cupti, uint8_t is_zeroed)
+{
+	size_t size = sizeof(is_zeroed);
+	if (cupti->ActivitySetAttribute)
+		cupti->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT, &size, &is_zeroed);
+}
+
+/* Our thread stays out of CUPTI until is_leaving is taken back. */
+static void wait_for_own_thread(void)
+{
+	uint64_t begin_ns = ticks_monotonic();
+	atomic_store(&us.is_leaving, 1);
+	while (atomic_load(&us.is_inside) && ticks_monotonic() - begin_ns < LEAVE_LIMIT_NS) {
+		struct timespec pause = {0, 100000};
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* The program gets CUPTI: what is ours comes back now, work in flight without times. */
+static void stand_back(void)
+{
+	uint32_t before = atomic_exchange(&us.owner, OWNER_PROGRAM);
+	if (before != OWNER_US || !atomic_load(&us.is_open))
+		return;
+	struct thread *thread = thread_mute();
+	const struct cupti *cupti = us.cupti;
+	wait_for_own_thread();
+	for (int kind = 0; kind < KINDS; kind++) {
+		if (atomic_load(&us.kinds) & kind_bit(kind))
+			cupti->ActivityDisable(kind);
+	}
+	/* By force: what CUPTI kept would come back to the program later. */
+	cupti->ActivityFlushAll(1);
+	set_zeroed(cupti, 0);
+	atomic_store(&us.paused_at_ns, ticks_monotonic());
+	atomic_fetch_add(&us.pauses, 1);
+	atomic_store(&us.is_leaving, 0);
+	thread_unmute(thread);
+	SHIM_LOG(INFO, "CUPTI is the program's for now");
+}
+
+/* Our callbacks of a domain, which somebody has switched off with all others. */
+static void enable_own(const struct cupti *cupti, void *subscriber, int domain)
+{
+	for (uint32_t id = 0; id < CALLBACK_IDS; id++) {
+		if (callback_set_has(&us.wanted, domain, id))
+			cupti->EnableCallback(1, subscriber, domain, id);
+	}
+}
+
+/* After cuptiFinalize, or a subscriber of the second kind. CUPTI's result. */
+static int introduce_again(const struct cupti *cupti)
+{
+	void *subscriber = atomic_load(&us.subscriber);
+	int result = subscriber ? 0 : cupti->Subscribe(&subscriber, on_callback, NULL);
+	if (!result)
+		result = cupti->ActivityRegisterCallbacks(on_requested, on_completed);
+	if (result)
+		return result;
+	atomic_store(&us.subscriber, subscriber);
+	for (int domain = 0; domain < CALLBACK_DOMAINS; domain++)
+		enable_own(cupti, subscriber, domain);
+	atomic_store(&us.is_reset, 0);
+	return 0;
+}
+
+bool cupti_share_resume(void)
+{
+	uint32_t owner = atomic_load(&us.owner);
+	uint64_t quiet_ns = ticks_monotonic() - atomic_load(&program.last_ns);
+	if (owner == OWNER_US || atomic_load(&program.kinds) || atomic_load(&program.v2) ||
+	    atomic_load(&us.is_leaving) ||
+	    (!atomic_load(&program.has_flushed) && quiet_ns < QUIET_NS))
+		return false;
+	const struct cupti *cupti = us.cupti;
+	if (atomic_load(&us.is_reset) && introduce_again(cupti))
+		return false;
+	if (!atomic_compare_exchange_strong(&us.owner, &owner, OWNER_US))
+		return false;
+	set_zeroed(cupti, 1);
+	for (int kind = 0; kind < KINDS; kind++) {
+		if (atomic_load(&us.kinds) & kind_bit(kind))
+			cupti->ActivityEnable(kind);
+	}
+	uint64_t since_ns = atomic_exchange(&us.paused_at_ns, 0);
+	if (since_ns)
+		atomic_fetch_add(&us.paused_ns, ticks_monotonic() - since_ns);
+	SHIM_LOG(INFO, "CUPTI is ours again");
+	return true;
+}
+
+uint32_t cupti_share_pauses(uint64_t *total_ns)
+{
+	uint64_t since_ns = atomic_load(&us.paused_at_ns);
+	*total_ns = atomic_load(&us.paused_ns) + (since_ns ? ticks_monotonic() - since_ns : 0);
+	return atomic_load(&us.pauses);
+}
+
+/* ---- our side ---- */
+
+int cupti_share_open(const struct cupti *cupti, const char **what)
+{
+	void *subscriber = atomic_load(&us.subscriber);
+	int result;
+
+	us.cupti = cupti;
+	if (!subscriber) {
+		*what = "cuptiSubscribe";
+		result = cupti->Subscribe(&subscriber, on_callback, NULL);
+		if (result)
+			return result;
+		atomic_store(&us.subscriber, subscriber);
+	}
+	*what = "cuptiActivityRegisterCallbacks";
+	result = cupti->ActivityRegisterCallbacks(on_requested, on_completed);
+	if (result) {
+		if (!atomic_load(&program.callback)) {
+			cupti->Unsubscribe(subscriber);
+			atomic_store(&us.subscriber, NULL);
+		}
+		return result;
+	}
+	bool is_programs = atomic_load(&program.kinds) != 0;
+	atomic_store(&us.owner, is_programs ? OWNER_PROGRAM : OWNER_US);
+	if (is_programs) {
+		atomic_store(&us.paused_at_ns, ticks_monotonic());
+		atomic_fetch_add(&us.pauses, 1);
+	} else {
+		set_zeroed(cupti, 1);
+	}
+	atomic_store(&us.is_open, 1);
+	return 0;
+}
+
+void cupti_share_close(void)
+{
+	void *subscriber = atomic_load(&us.subscriber);
+	atomic_store(&us.is_open, 0);
+	if (subscriber && !atomic_load(&program.callback)) {
+		us.cupti->Unsubscribe(subscriber);
+		atomic_store(&us.subscriber, NULL);
+	}
+}
+
+int cupti_share_enable_callback(int domain, uint32_t id)
+{
+	int result = us.cupti->EnableCallback(1, atomic_load(&us.subscriber), domain, id);
+	if (!result)
+		callback_set_change(&us.wanted, domain, id, true);
+	return result;
+}
+
+int cupti_share_enable_kind(int kind)
+{
+	int result = 0;
+	if (atomic_load(&us.owner) == OWNER_US)
+		result = us.cupti->ActivityEnable(kind);
+	if (!result)
+		atomic_fetch_or(&us.kinds, kind_bit(kind));
+	return result;
+}
+
+bool cupti_share_enter(void)
+{
+	atomic_store(&us.is_inside, 1);
+	if (atomic_load(&us.owner) == OWNER_US && !atomic_load(&us.is_leaving))
+		return true;
+	atomic_store(&us.is_inside, 0);
+	return false;
+}
+
+void cupti_share_leave(void)
+{
+	atomic_store(&us.is_inside, 0);
+}
+
+void cupti_share_forget(void)
+{
+	memset((void *)&us, 0, sizeof(us));
+	memset((void *)&program, 0, sizeof(program));
+}
+
+/* ---- the program's side: its subscriber ---- */
+
+int cupti_share_subscribe(cupti_subscribe_function *real, void **handle, cupti_callback *callback,
+			  void *user)
+{
+	cupti_callback *none = NULL;
+	if (!is_concerned() || !handle || !callback)
+		return real(handle, callback, user);
+	if (!atomic_compare_exchange_strong(&program.callback, &none, callback))
+		return CUPTI_MULTIPLE_SUBSCRIBERS; /* a second one, as without us */
+	program.user = user;
+	void *subscriber = atomic_load(&us.subscriber);
+	if (!subscriber) {
+		int result = real(&subscriber, on_callback, NULL);
+		if (result) {
+			atomic_store(&program.callback, NULL);
+			return result;
+		}
+		atomic_store(&us.subscriber, subscriber);
+	}
+	*handle = subscriber;
+	return CUPTI_OK;
+}
+
+/* The second kind does not live beside the first in one process: it gets CUPTI whole. */
+int cupti_share_subscribe_v2(cupti_subscribe_v2_function *real, void **handle,
+			     cupti_callback *callback, void *user, void *parameters)
+{
+	if (!is_concerned() || !atomic_load(&us.is_open) || atomic_load(&program.callback))
+		return real(handle, callback, user, parameters);
+	stand_back();
+	atomic_store(&us.is_reset, 1);
+	void *subscriber = atomic_exchange(&us.subscriber, NULL);
+	if (subscriber)
+		us.cupti->Unsubscribe(subscriber);
+	int result = real(handle, callback, user, parameters);
+	atomic_store(&program.has_flushed, result != 0);
+	if (!result)
+		atomic_store(&program.v2, *handle);
+	return result;
+}
+
+int cupti_share_unsubscribe(int (*real)(void *), void *handle)
+{
+	if (!is_concerned() || !handle)
+		return real(handle);
+	if (handle == atomic_load(&program.v2)) {
+		int result = real(handle);
+		if (!result) {
+			atomic_store(&program.has_flushed, 1);
+			atomic_store(&program.v2, NULL);
+		}
+		return result;
+	}
+	if (handle != atomic_load(&us.subscriber))
+		return real(handle);
+	if (!atomic_exchange(&program.callback, NULL))
+		return CUPTI_INVALID_PARAMETER;
+	if (!atomic_load(&us.is_open)) {
+		atomic_store(&us.subscriber, NULL);
+		memset((void *)&program.wanted, 0, sizeof(program.wanted));
+		return real(handle);
+	}
+	for (int domain = 1; domain < CALLBACK_DOMAINS; domain++) {
+		for (uint32_t id = 0; id < CALLBACK_IDS; id++) {
+			if (callback_set_has(&program.wanted, domain, id) &&
+			    !callback_set_has(&us.wanted, domain, id))
+				us.cupti->EnableCallback(0, handle, domain, id);
+		}
+		callback_set_change_domain(&program.wanted, domain, false);
+	}
+	return CUPTI_OK;
+}
+
+int cupti_share_callback(int (*real)(uint32_t, void *, int, uint32_t), uint32_t enable,
+			 void *handle, int domain, uint32_t id)
+{
+	if (!is_concerned() || !handle || handle != atomic_load(&us.subscriber))
+		return real(enable, handle, domain, id);
+	int result = CUPTI_OK;
+	if (enable || !callback_set_has(&us.wanted, domain, id))
+		result = real(enable, handle, domain, id);
+	if (!result)
+		callback_set_change(&program.wanted, domain, id, enable != 0);
+	return result;
+}
+
+int cupti_share_domain(int (*real)(uint32_t, void *, int), uint32_t enable, void *handle,
+		       int domain)
+{
+	int result = real(enable, handle, domain);
+	if (result || !is_concerned() || !handle || handle != atomic_load(&us.subscriber))
+		return result;
+	callback_set_change_domain(&program.wanted, domain, enable != 0);
+	if (!enable && atomic_load(&us.is_open) && (unsigned int)domain < CALLBACK_DOMAINS)
+		enable_own(us.cupti, handle, domain);
+	return result;
+}
+
+int cupti_share_all_domains(int (*real)(uint32_t, void *), uint32_t enable, void *handle)
+{
+	int result = real(enable, handle);
+	if (result || !is_concerned() || !handle || handle != atomic_load(&us.subscriber))
+		return result;
+	for (int domain = 1; domain < CALLBACK_DOMAINS; domain++) {
+		callback_set_change_domain(&program.wanted, domain, enable != 0);
+		if (!enable && atomic_load(&us.is_open))
+			enable_own(us.cupti, handle, domain);
+	}
+	return result;
+}
+
+/* ---- the program's side: its records ---- */
+
+int cupti_share_register(cupti_register_function *real, cupti_buffer_requested *requested,
+			 cupti_buffer_completed *completed)
+{
+	if (!is_concerned() || !requested || !completed)
+		return real(requested, completed);
+	atomic_store(&program.has_flushed, 0);
+	stand_back();
+	int result = real(on_requested, on_completed);
+	if (result)
+		return result;
+	atomic_store(&program.completed, completed);
+	atomic_store(&program.requested, requested);
+	return CUPTI_OK;
+}
+
+int cupti_share_enable(int (*real)(int), int kind)
+{
+	if (!is_concerned())
+		return real(kind);
+	atomic_store(&program.has_flushed, 0);
+	if (atomic_load(&program.requested))
+		stand_back();
+	int result = real(kind);
+	if (!result && atomic_load(&program.requested))
+		atomic_fetch_or(&program.kinds, kind_bit(kind));
+	return result;
+}
+
+int cupti_share_disable(int (*real)(int), int kind)
+{
+	if (!is_concerned())
+		return real(kind);
+	atomic_fetch_and(&program.kinds, ~kind_bit(kind));
+	if (atomic_load(&us.is_open) && atomic_load(&us.owner) == OWNER_US &&
+	    (atomic_load(&us.kinds) & kind_bit(kind)))
+		return CUPTI_OK; /* off for the program, which never had it on */
+	return real(kind);
+}
+
+int cupti_share_flush(int (*real)(uint32_t), uint32_t flag)
+{
+	int result = real(flag);
+	if (is_concerned() && !atomic_load(&program.kinds))
+		atomic_store(&program.has_flushed, 1);
+	return result;
+}
+
+/* CUPTI leaves the process, and everything of the program's with it; our thread subscribes again. */
+int cupti_share_finalize(int (*real)(void))
+{
+	if (!is_concerned())
+		return real();
+	if (atomic_load(&us.is_open)) {
+		stand_back();
+		atomic_store(&us.is_reset, 1);
+		wait_for_own_thread();
+	}
+	void *subscriber = atomic_exchange(&us.subscriber, NULL);
+	if (subscriber && us.cupti)
+		us.cupti->Unsubscribe(subscriber);
+	int result = real();
+	atomic_store(&program.callback, NULL);
+	atomic_store(&program.requested, NULL);
+	atomic_store(&program.completed, NULL);
+	atomic_store(&program.kinds, 0);
+	atomic_store(&program.v2, NULL);
+	atomic_store(&program.has_flushed, 1);
+	memset((void *)&program.wanted, 0, sizeof(program.wanted));
+	atomic_store(&us.is_leaving, 0);
+	return result;
+}
