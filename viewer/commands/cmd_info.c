@@ -104,8 +104,13 @@ static void print_trace(struct trace *trace, const struct kind_counts *kinds)
 	printf("  %-24s %llu\n", "bytes", (unsigned long long)health->file_bytes);
 	printf("  %-24s %llu\n", "chunks", (unsigned long long)health->chunks);
 	printf("  %-24s %s\n", "ending", ending_of(health));
-	printf("  %-24s %.6f\n", "host complete up to s", (double)health->host_complete_ns / 1e9);
-	if (health->gpu_complete_ns >= 0)
+	if (health->host_complete_ns > 0)
+		printf("  %-24s %.6f\n", "host complete up to s",
+		       (double)health->host_complete_ns / 1e9);
+	else if (!health->session_end)
+		print_text_line("complete", "nothing for sure: cut inside its first group");
+	if (health->gpu_complete_ns > 0 ||
+	    (health->gpu_complete_ns == 0 && (health->host_complete_ns > 0 || health->session_end)))
 		printf("  %-24s %.6f\n", "GPU complete up to s",
 		       (double)health->gpu_complete_ns / 1e9);
 	if (health->damaged_bytes || health->damaged_chunks)

@@ -171,7 +171,8 @@ static int has_gpu_rows(const struct trace *trace)
 		if (header->type == CHUNK_COLUMNS && header->kind < RECORD_KIND_LIMIT)
 			kinds |= KIND_BIT(header->kind);
 		if (kinds & (KIND_BIT(RECORD_KIND_gpu_kernel) | KIND_BIT(RECORD_KIND_gpu_copy) |
-			     KIND_BIT(RECORD_KIND_gpu_set) | KIND_BIT(RECORD_KIND_gpu_sync)))
+			     KIND_BIT(RECORD_KIND_gpu_set) | KIND_BIT(RECORD_KIND_gpu_sync) |
+			     KIND_BIT(RECORD_KIND_gpu_graph)))
 			return 1;
 	}
 	return 0;
@@ -196,11 +197,13 @@ static void judge_completeness(struct trace *trace)
 {
 	uint64_t host = trace->chunks.complete_ticks;
 	uint64_t gpu = trace->clock.last_gpu_ns;
-	bool is_silent = !trace->chunks.has_promises; /* imports and writers that never said */
+	/* Imports and writers that never said: with its end such a file has all that it had. */
+	bool is_silent = !trace->chunks.has_promises && trace->chunks.session_end != 0;
 
 	if (host == 0 && is_silent)
 		host = last_time(trace, 0);
-	if (gpu == 0 && is_silent)
+	/* The one pair of clocks of an import is that of its beginning. */
+	if (is_silent && gpu < last_time(trace, 1))
 		gpu = last_time(trace, 1);
 	trace->health.host_complete_ns = host ? trace_ticks_to_ns(trace, host) : 0;
 	trace->health.gpu_complete_ns = -1;

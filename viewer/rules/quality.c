@@ -183,9 +183,14 @@ static void check_ending(const struct model *model, struct quality *quality)
 			 "is still running.");
 	else
 		text_add(&text, "The file is damaged.");
-	text_addf(&text, " Host calls are complete up to %.3f s",
-		  (double)health->host_complete_ns / 1e9);
-	if (health->gpu_complete_ns >= 0)
+	if (health->host_complete_ns > 0)
+		text_addf(&text, " Host calls are complete up to %.3f s",
+			  (double)health->host_complete_ns / 1e9);
+	else if (!health->session_end)
+		text_add(&text, " It is cut inside its first group of records: whole kinds of them "
+				"may be missing, and nothing is complete for sure");
+	if (health->gpu_complete_ns > 0 ||
+	    (health->gpu_complete_ns == 0 && health->host_complete_ns > 0))
 		text_addf(&text, ", GPU times up to %.3f s", (double)health->gpu_complete_ns / 1e9);
 	if (health->damaged_bytes || health->damaged_chunks)
 		text_addf(&text, "; %llu bytes and %u chunks could not be read",

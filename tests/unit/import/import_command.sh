@@ -35,6 +35,14 @@ expect 0 'trace.gtrace: PyTorch profiler, rank 0, 1 event ' "$gputrace" import a
 [ -s trace.gtrace ] && [ -s trace-2.gtrace ] && [ -s no_rank.gtrace ] || fail "outputs are missing: $(ls)"
 expect 0 '' "$gputrace" info trace.gtrace
 
+# An import is complete up to its last event, on the GPU too. Cut inside its only group nothing is.
+echo "[$event, ${event/\"ts\": 10/\"ts\": 2000010}]" >late.json
+expect 0 '' "$gputrace" import late.json
+expect 0 'GPU complete up to s     2.000000' "$gputrace" info late.gtrace
+head -c $(($(stat -c %s late.gtrace) / 2)) late.gtrace >half.gtrace
+expect 0 'nothing for sure: cut inside its first group' "$gputrace" info half.gtrace
+[[ $("$gputrace" info half.gtrace) != *0.000000* ]] || fail "a file without any promise says 0"
+
 expect 1 'exists already (--force writes over it)' "$gputrace" import a/trace.json
 expect 0 '' "$gputrace" import --force a/trace.json
 expect 0 '' "$gputrace" import -o b/named.gtrace a/trace.json

@@ -93,6 +93,24 @@ static void a_file_without_an_end_says_how_far_it_is_complete(void **state)
 	bench_fini(&bench);
 }
 
+static void a_file_cut_inside_its_first_group_promises_nothing(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	script_health(bench.script)->session_end = 0;
+	script_health(bench.script)->host_complete_ns = 0;
+	script_health(bench.script)->damaged_bytes = 100;
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(strstr(line_of(&quality, "GT904")->text, "nothing is complete for sure"));
+	assert_null(strstr(line_of(&quality, "GT904")->text, "0.000 s"));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
 static void work_without_a_launch_is_counted(void **state)
 {
 	struct quality quality;
@@ -210,6 +228,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(lost_events_are_counted),
 		cmocka_unit_test(absent_gpu_times_are_said_with_the_reason),
 		cmocka_unit_test(a_file_without_an_end_says_how_far_it_is_complete),
+		cmocka_unit_test(a_file_cut_inside_its_first_group_promises_nothing),
 		cmocka_unit_test(work_without_a_launch_is_counted),
 		cmocka_unit_test(clocks_that_disagree_by_more_than_the_gaps_are_said),
 		cmocka_unit_test(clocks_that_agree_well_enough_are_not_mentioned),
