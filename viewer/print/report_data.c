@@ -198,7 +198,7 @@ static const struct device_report *slowest_device(const struct report_data *repo
 	return slowest;
 }
 
-/* A request for memory that ended the work comes before all that costs time. */
+/* What ended the work comes before all that costs time. */
 static const struct finding *find_failure(const struct report_data *report)
 {
 	for (size_t r = 0; r < report->run_count; r++) {
@@ -222,8 +222,10 @@ static char *make_verdict(const struct report_data *report)
 
 	text_init(&text);
 	if (failure)
-		text_addf(&text, "A request for memory failed: %s (%s). ", failure->title,
-			  failure->id);
+		text_addf(&text, "%s: %s (%s). ",
+			  rules_find(failure->id)->is_about_memory ? "A request for memory failed"
+								   : "An error ended the work",
+			  failure->title, failure->id);
 	if (!device) {
 		text_add(&text,
 			 "Nothing can be said about GPU time: there is none in this recording.");

@@ -185,6 +185,50 @@ static void findings_of_one_part_are_combined_not_added(void **state)
 	script_free(script);
 }
 
+/* The verdict of a run whose last call fails. */
+static char *verdict_of_failure(const char *api, int32_t status, bool is_request)
+{
+	struct script *script = script_new("NVIDIA A100-SXM4-80GB", 108, 4, 16);
+	struct script_call call = {.begin_ns = 9000000000,
+				   .end_ns = 9000001000,
+				   .thread = 1,
+				   .api = api,
+				   .status = status};
+	struct report_data report;
+	const struct model *models;
+	struct model *model;
+	char *verdict;
+
+	script_device(script, 0)->memory_bytes = 80ull << 30;
+	if (is_request)
+		script_add_memory(script, &call, MEMORY_ALLOC, MEMORY_DEVICE, 0, 1ull << 40);
+	else
+		script_add_plain(script, &call);
+	model = make_run(script, 3, "ampere_sgemm");
+	models = model;
+	report_data_build(&models, 1, &report);
+	verdict = strdup(report.verdict);
+	report_data_free(&report);
+	model_free(model);
+	script_free(script);
+	return verdict;
+}
+
+static void the_verdict_says_what_kind_of_failure_ended_the_work(void **state)
+{
+	char *lost = verdict_of_failure("cudaStreamSynchronize", 700, false);
+	char *memory = verdict_of_failure("cudaMalloc", 2, true);
+
+	(void)state;
+	assert_non_null(strstr(lost, "An error ended the work"));
+	assert_non_null(strstr(lost, "GT705"));
+	assert_null(strstr(lost, "request for memory"));
+	assert_non_null(strstr(memory, "A request for memory failed"));
+	assert_non_null(strstr(memory, "GT402"));
+	free(lost);
+	free(memory);
+}
+
 /* Seven of eight GPUs are visible and idle in every rank of a job. */
 static void gpus_that_were_not_used_have_no_page(void **state)
 {
@@ -214,6 +258,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hostile_names_reach_no_output_raw),
 		cmocka_unit_test(text_and_json_say_the_same_numbers),
 		cmocka_unit_test(findings_of_one_part_are_combined_not_added),
+		cmocka_unit_test(the_verdict_says_what_kind_of_failure_ended_the_work),
 		cmocka_unit_test(gpus_that_were_not_used_have_no_page),
 	};
 
