@@ -256,33 +256,63 @@ static void count_view_drops(struct ring_view *view, const struct ring_sink *sin
 	}
 }
 
-size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink)
+static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struct ring_sink *sink);
+
+/* A thread that has moved to a larger ring has left its last records in a smaller one, which this
+ * round may have looked at too early or not yet. They come first. */
+static size_t drain_smaller_rings(struct ring_reader *reader, uint32_t index,
+				  const struct ring_sink *sink)
 {
-	struct ring_slot *slots = ring_slots(reader->control);
+	const struct ring_slot *slots = ring_slots(reader->control);
+	const struct ring_view *view = &reader->views[index];
 	size_t taken = 0;
 
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
-		struct ring_view *view = &reader->views[i];
-		/* Pairs with the release store of LIVE or RETIRED: the slot's fields are set. */
-		uint32_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
-		uint32_t generation;
-
-		if (state != RING_SLOT_LIVE && state != RING_SLOT_RETIRED)
-			continue;
-		generation = slots[i].generation;
-		if (!view->known || view->generation != generation)
-			meet_owner(reader, view, &slots[i], generation, sink);
-		if (!view->refused)
-			taken += drain_view(reader, view, sink);
-		if (state != RING_SLOT_RETIRED)
-			continue;
-		if (!view->refused)
-			count_view_drops(view, sink);
-		/* Pairs with the acquire of the thread that claims the slot next. A slot that
-		 * changed meanwhile belongs to somebody else. */
-		atomic_compare_exchange_strong_explicit(&slots[i].state, &state, RING_SLOT_FREE,
-							memory_order_release, memory_order_relaxed);
+		if (i != index && slots[i].thread_id == view->thread_id &&
+		    slots[i].claimed_ticks == view->claimed_ticks &&
+		    slots[i].data_bytes < view->data_bytes)
+			taken += visit_slot(reader, i, sink);
 	}
+	return taken;
+}
+
+/* An owner is met once, so that visits of smaller rings from here end. */
+static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struct ring_sink *sink)
+{
+	struct ring_slot *slot = &ring_slots(reader->control)[index];
+	struct ring_view *view = &reader->views[index];
+	/* Pairs with the release store of LIVE or RETIRED: the slot's fields are set. */
+	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+	uint32_t generation;
+	size_t taken = 0;
+
+	if (state != RING_SLOT_LIVE && state != RING_SLOT_RETIRED)
+		return 0;
+	generation = slot->generation;
+	if (!view->known || view->generation != generation) {
+		meet_owner(reader, view, slot, generation, sink);
+		if (!view->refused)
+			taken += drain_smaller_rings(reader, index, sink);
+	}
+	if (!view->refused)
+		taken += drain_view(reader, view, sink);
+	if (state != RING_SLOT_RETIRED)
+		return taken;
+	if (!view->refused)
+		count_view_drops(view, sink);
+	/* Pairs with the acquire of the thread that claims the slot next. A slot that changed
+	 * meanwhile belongs to somebody else. */
+	atomic_compare_exchange_strong_explicit(&slot->state, &state, RING_SLOT_FREE,
+						memory_order_release, memory_order_relaxed);
+	return taken;
+}
+
+size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink)
+{
+	size_t taken = 0;
+
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
+		taken += visit_slot(reader, i, sink);
 	return taken;
 }
 

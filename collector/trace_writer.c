@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "record_check.h"
@@ -70,8 +71,12 @@ int trace_writer_create(int dir_fd, const char *name, const struct trace_writer_
 		return error_set(err, -ENOMEM, "out of memory for a trace writer");
 	}
 	rc = trace_output_create(&writer->output, dir_fd, name, err);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = trace_group_begin_file(writer, err);
+		/* A full disk takes the name of a file, but not its first bytes. */
+		if (rc < 0)
+			unlinkat(dir_fd, name, 0);
+	}
 	if (rc < 0) {
 		writer_free(writer);
 		return rc;

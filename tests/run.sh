@@ -37,7 +37,9 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+export survival_table=$build/tests/survival-table
 mkdir -p "$build"
+rm -rf "$survival_table"
 . "$repository/tests/setup.sh"
 if [ $install = yes ]; then
 	{ setup_build_packages; setup_test_packages; } | setup_packages || exit 1
@@ -61,6 +63,21 @@ fi
 summary_last() {
 	awk -v table="$build/tests/sites-table" \
 		-v flags="python3 '$repository/tests/cli/flags_table.py' '$build/tests/flags-expected' '$build/tests/flags-table'" '
+	# What was done to jobs and what became of them: a file per case of the survival suite.
+	function print_survival(    command, row, fields, is_begun) {
+		command = "cat " ENVIRON["survival_table"] "/* 2>/dev/null"
+		while ((command | getline row) > 0) {
+			split(row, fields, "\t")
+			if (!is_begun++) {
+				print "\nSurvival (in every row that passed the result of the job is unchanged):"
+				printf "  %-31s%7s%10s%10s%10s%9s  %-13s%s\n", "case", "rounds", "written",
+					"recovered", "lost", "slower", "bound", ""
+			}
+			printf "  %-31s%7s%10s%10s%10s%9s  %-13s%s\n", fields[1], fields[2], fields[3],
+				fields[4], fields[5], fields[6], fields[7], fields[8]
+		}
+		close(command)
+	}
 	# Which Pythons saw how many events of each kind at the right line: a file per interpreter, written
 	# by the tests named sites_shim.
 	function print_sites(    command, line, fields, pair, count, i, titles, numbers, is_begun) {
@@ -105,6 +122,7 @@ summary_last() {
 		fflush()
 		system(flags) # nothing where none of these tests ran
 		gsub(/\n+$/, "", rest)
+		print_survival()
 		print rest
 		print verdict
 	}'

@@ -94,7 +94,7 @@ int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
 
 /* Sessions of the collector: ticks against CLOCK_MONOTONIC_RAW; the first record that also has the
  * calendar time says where the session's start is. */
-static void settle_host(struct trace_clock *clock, double ticks_per_second)
+static void settle_host(struct trace_clock *clock, uint64_t start_ticks, double ticks_per_second)
 {
 	uint64_t start_monotonic_ns = 0;
 
@@ -113,6 +113,9 @@ static void settle_host(struct trace_clock *clock, double ticks_per_second)
 		line_append(&clock->host, record->ticks,
 			    (int64_t)(record->monotonic_ns - start_monotonic_ns));
 	}
+	/* A file that was cut short before its first clock record. */
+	if (clock->host.count == 0 && start_ticks != 0)
+		line_append(&clock->host, start_ticks, 0);
 }
 
 /* Imports: a tick is a nanosecond, and the first record says which one is the start. */
@@ -150,7 +153,7 @@ static void settle_gpu(struct trace_clock *clock, uint32_t clock_kind)
 }
 
 int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
-		       double ticks_per_second)
+		       uint64_t start_ticks, double ticks_per_second)
 {
 	size_t room = clock->count + 1;
 
@@ -164,7 +167,7 @@ int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t 
 	if (clock_kind == 0)
 		settle_import(clock);
 	else
-		settle_host(clock, ticks_per_second);
+		settle_host(clock, start_ticks, ticks_per_second);
 	settle_gpu(clock, clock_kind);
 	free(clock->records);
 	clock->records = NULL;

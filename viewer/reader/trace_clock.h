@@ -32,10 +32,10 @@ struct trace_clock {
 
 /* 0 or -ENOMEM. */
 int trace_clock_add(struct trace_clock *clock, const struct record_clock *record);
-/* All records are there. clock_kind and start_realtime_ns: of the file head; ticks_per_second: what
- * the session said of its clock, 0 unknown. 0 or -ENOMEM. */
+/* All records are there. clock_kind and start_realtime_ns: of the file head; start_ticks and
+ * ticks_per_second: what the session said of its clock, 0 unknown. 0 or -ENOMEM. */
 int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
-		       double ticks_per_second);
+		       uint64_t start_ticks, double ticks_per_second);
 int64_t trace_clock_ns(const struct clock_line *line, uint64_t from);
 void trace_clock_fini(struct trace_clock *clock);
 

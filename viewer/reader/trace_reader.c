@@ -213,7 +213,7 @@ static void judge_completeness(struct trace *trace)
 
 static int load(struct trace *trace, struct error *err)
 {
-	const char *hz;
+	const char *hz, *start;
 	int rc = trace_walk(&trace->file, &trace->chunks);
 
 	if (rc < 0)
@@ -230,8 +230,10 @@ static int load(struct trace *trace, struct error *err)
 	if (rc < 0)
 		return error_set(err, rc, "out of memory");
 	hz = trace_info(trace, "clock.hz");
+	start = trace_info(trace, "session.start_ticks");
 	rc = trace_clock_settle(&trace->clock, trace->head.clock_kind,
-				trace->head.start_realtime_ns, hz ? strtod(hz, NULL) : 0);
+				trace->head.start_realtime_ns,
+				start ? strtoull(start, NULL, 10) : 0, hz ? strtod(hz, NULL) : 0);
 	if (rc < 0)
 		return error_set(err, rc, "out of memory");
 	judge_completeness(trace);

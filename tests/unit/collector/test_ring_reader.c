@@ -75,7 +75,7 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&told, 0, sizeof(told));
-	session_fixture_init(&session, 2, RING_BYTES);
+	session_fixture_init(&session, 3, RING_BYTES);
 	assert_int_equal(ring_reader_open(&reader, session.memfd, NULL), 0);
 	return 0;
 }
@@ -117,6 +117,26 @@ static void records_come_in_order_over_many_rounds_of_the_ring(void **state)
 	assert_false(told.out_of_order);
 	assert_int_equal(told.threads, 1);
 	assert_int_equal(told.thread_ids[1], 100);
+}
+
+/* Slot 2 is the thread's first ring; slot 0, with the room of two, that which it moved to. */
+static void a_thread_that_moved_to_a_larger_ring_stays_in_order(void **state)
+{
+	const struct record_call third = make_call(3);
+	struct session_ring larger;
+
+	(void)state;
+	session_ring_claim(&session, &ring, 2, 100, 1);
+	put(1);
+	ring_reader_drain(&reader, &sink);
+	put(2);
+	ring_slots(session.control)[0].data_bytes = 2 * RING_BYTES;
+	session_ring_claim(&session, &larger, 0, 100, 1);
+	session_ring_put(&larger, &third);
+	ring_reader_drain(&reader, &sink);
+	assert_int_equal(told.records, 3);
+	assert_false(told.out_of_order);
+	assert_int_equal(told.threads, 1);
 }
 
 static void drops_are_counted_by_kind_when_the_ring_is_full(void **state)
@@ -404,6 +424,7 @@ int main(int argc, char **argv)
 		TEST(retired_slots_are_drained_and_freed),
 		TEST(the_next_owner_of_a_slot_is_another_thread),
 		TEST(a_thread_that_moves_to_another_ring_keeps_its_number),
+		TEST(a_thread_that_moved_to_a_larger_ring_stays_in_order),
 		TEST(claimed_slots_are_not_read),
 		TEST(a_head_beyond_the_ring_is_damage_and_the_ring_goes_on),
 		TEST(a_head_that_goes_back_is_damage),

@@ -317,6 +317,24 @@ static ssize_t full_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 	return pwrite(fd, data, bytes, offset);
 }
 
+static void no_file_is_left_where_not_even_its_head_has_room(void **state)
+{
+	const struct trace_writer_options options = {.clock_kind = 3};
+	const char *empty = session_make_dir();
+	int dir_fd = open(empty, O_RDONLY | O_DIRECTORY);
+	struct trace_writer *none = NULL;
+
+	(void)state;
+	disk_bytes = 0;
+	trace_output_pwrite = full_pwrite;
+	assert_int_equal(trace_writer_create(dir_fd, "a.gtrace", &options, &none, NULL), -ENOSPC);
+	trace_output_pwrite = pwrite;
+	assert_null(none);
+	assert_int_equal(faccessat(dir_fd, "a.gtrace", F_OK, 0), -1);
+	close(dir_fd);
+	session_remove_dir(empty);
+}
+
 static void fill_disk(off_t capacity, uint32_t rounds)
 {
 	uint32_t row = 0;
@@ -391,6 +409,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(losses_are_said_once_whether_in_tail_or_columns),
 		cmocka_unit_test(a_full_disk_costs_records_that_are_counted),
 		cmocka_unit_test(a_disk_with_hardly_room_for_the_head_still_says_what_is_lost),
+		cmocka_unit_test(no_file_is_left_where_not_even_its_head_has_room),
 	};
 
 	if (argc > 1)

@@ -12,6 +12,7 @@
 #define START_REALTIME 1700000000000000000ull
 
 static struct trace_clock timeline;
+static uint64_t start_ticks;
 
 static void add(uint64_t ticks, uint64_t monotonic_ns, uint64_t gpu_ns)
 {
@@ -27,13 +28,14 @@ static void add(uint64_t ticks, uint64_t monotonic_ns, uint64_t gpu_ns)
 
 static void settle(uint32_t kind)
 {
-	assert_int_equal(trace_clock_settle(&timeline, kind, START_REALTIME, 2e9), 0);
+	assert_int_equal(trace_clock_settle(&timeline, kind, START_REALTIME, start_ticks, 2e9), 0);
 }
 
 static int end(void **state)
 {
 	(void)state;
 	trace_clock_fini(&timeline);
+	start_ticks = 0;
 	return 0;
 }
 
@@ -116,6 +118,15 @@ static void without_records_ticks_have_the_nominal_rate(void **state)
 	assert_int_equal(trace_clock_ns(&timeline.host, 2000), 1000);
 }
 
+/* A collector that was killed before its first clock record was on disk. */
+static void without_records_ticks_count_from_the_start_of_the_session(void **state)
+{
+	(void)state;
+	start_ticks = 1000000;
+	settle(RING_CLOCK_TSC);
+	assert_int_equal(trace_clock_ns(&timeline.host, 1002000), 1000);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, end)
 
 int main(int argc, char **argv)
@@ -128,6 +139,7 @@ int main(int argc, char **argv)
 		TEST(records_that_run_backwards_are_left_out),
 		TEST(extreme_times_do_not_overflow),
 		TEST(without_records_ticks_have_the_nominal_rate),
+		TEST(without_records_ticks_count_from_the_start_of_the_session),
 	};
 
 	if (argc > 1)
