@@ -114,6 +114,7 @@ void model_free(struct model *model)
 	collectives_free(model);
 	free(model->step_marks);
 	free(model->phase_marks);
+	free(model->site_phases);
 	sample_series_free(model);
 	free(model->steps.items);
 	free(model);

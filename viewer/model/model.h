@@ -231,6 +231,8 @@ struct model {
 	size_t forward_site_count;
 	struct phase_mark *phase_marks; /* by begin */
 	size_t phase_mark_count;
+	bool has_uses;		      /* ranges name prefill, decode or validation */
+	uint8_t *site_phases;	      /* enum model_phase by index of sites */
 	struct sample_series *series; /* what the collector sampled */
 	size_t series_count;
 	struct page_sample *page_samples; /* in file order */

@@ -34,6 +34,11 @@ const char *phase_label(enum model_phase phase)
 	return labels[phase];
 }
 
+bool phase_is_use(enum model_phase phase)
+{
+	return phase == PHASE_PREFILL || phase == PHASE_DECODE || phase == PHASE_VALIDATION;
+}
+
 static int compare_marks(const void *left, const void *right)
 {
 	const struct phase_mark *a = left, *b = right;
@@ -61,13 +66,22 @@ static size_t marks_before(const struct model *model, int64_t host_ns)
 
 static enum model_phase phase_by_marks(const struct model *model, int64_t host_ns)
 {
+	enum model_phase innermost = PHASE_NONE;
 	size_t at = marks_before(model, host_ns);
 
 	for (size_t looked = 0; at-- && looked < LOOK_BACK; looked++) {
-		if (model->phase_marks[at].end_ns > host_ns)
-			return (enum model_phase)model->phase_marks[at].phase;
+		enum model_phase phase = (enum model_phase)model->phase_marks[at].phase;
+
+		if (model->phase_marks[at].end_ns <= host_ns)
+			continue;
+		if (phase_is_use(phase))
+			return phase;
+		if (innermost == PHASE_NONE)
+			innermost = phase;
+		if (innermost != PHASE_FORWARD || !model->has_uses)
+			break;
 	}
-	return PHASE_NONE;
+	return innermost;
 }
 
 struct name_source {
@@ -81,39 +95,42 @@ static const char *python_name(void *context, uint64_t number)
 	return model->source.name(model->source.context, NAME_PYTHON, number);
 }
 
-static uint8_t *phases_of_sites(const struct model *model)
+static void find_phases_of_sites(struct model *model)
 {
 	struct name_source source = {model};
-	uint8_t *phases = xcalloc(model->site_count + 1, sizeof(*phases));
 
+	model->site_phases = xcalloc(model->site_count + 1, sizeof(*model->site_phases));
 	for (size_t i = 0; i < model->site_count; i++) {
 		if (model->sites[i].record)
-			phases[i] = (uint8_t)phase_of_site(model->sites[i].record, python_name,
-							   &source);
+			model->site_phases[i] = (uint8_t)phase_of_site(model->sites[i].record,
+								       python_name, &source);
 	}
-	return phases;
 }
 
-/* *found_in: the counter of how the phase was found. */
 static enum model_phase phase_of_op(const struct model *model, const struct gpu_op *op,
-				    const uint8_t *sites, struct phase_usage *usage,
-				    int64_t **found_in)
+				    bool *is_by_marks)
 {
 	enum model_phase phase;
 
-	*found_in = NULL;
+	*is_by_marks = false;
 	if (op->call == MODEL_NONE)
 		return PHASE_NONE;
 	phase = phase_by_marks(model, model->calls[model_call_root(model, op->call)].begin_ns);
-	*found_in = &usage->by_marks_ns;
+	*is_by_marks = phase != PHASE_NONE;
 	if (phase != PHASE_NONE)
 		return phase;
-	*found_in = &usage->by_frames_ns;
-	return (enum model_phase)sites[model_call_site(model, op->call)];
+	return (enum model_phase)model->site_phases[model_call_site(model, op->call)];
+}
+
+enum model_phase phase_of_operation(const struct model *model, const struct gpu_op *op)
+{
+	bool is_by_marks;
+
+	return phase_of_op(model, op, &is_by_marks);
 }
 
 static void add_operations(const struct model *model, const struct step_window *window,
-			   size_t device, const uint8_t *sites, struct phase_usage *usage)
+			   size_t device, struct phase_usage *usage)
 {
 	int64_t covered_ns[PHASE_COUNT];
 	size_t first, limit;
@@ -124,8 +141,9 @@ static void add_operations(const struct model *model, const struct step_window *
 	for (size_t i = first; i < limit; i++) {
 		const struct gpu_op *op = &model->ops[i];
 		int64_t end_ns = op->end_ns < window->end_ns ? op->end_ns : window->end_ns;
-		int64_t *found_in, begin_ns;
-		enum model_phase phase = phase_of_op(model, op, sites, usage, &found_in);
+		bool is_by_marks;
+		enum model_phase phase = phase_of_op(model, op, &is_by_marks);
+		int64_t begin_ns;
 
 		usage->launches[phase]++;
 		begin_ns = op->begin_ns > covered_ns[phase] ? op->begin_ns : covered_ns[phase];
@@ -133,7 +151,8 @@ static void add_operations(const struct model *model, const struct step_window *
 			continue;
 		usage->gpu_ns[phase] += end_ns - begin_ns;
 		if (phase != PHASE_NONE)
-			*found_in += end_ns - begin_ns;
+			*(is_by_marks ? &usage->by_marks_ns : &usage->by_frames_ns) +=
+				end_ns - begin_ns;
 		covered_ns[phase] = end_ns;
 	}
 }
@@ -164,12 +183,12 @@ static void add_host_time(const struct model *model, int64_t begin_ns, int64_t e
 
 void phases_build(struct model *model)
 {
-	uint8_t *sites;
-
 	if (model->phase_mark_count)
 		qsort(model->phase_marks, model->phase_mark_count, sizeof(*model->phase_marks),
 		      compare_marks);
-	sites = phases_of_sites(model);
+	for (size_t i = 0; i < model->phase_mark_count; i++)
+		model->has_uses |= phase_is_use((enum model_phase)model->phase_marks[i].phase);
+	find_phases_of_sites(model);
 	for (size_t d = 0; d < model->device_count; d++) {
 		struct model_device *device = &model->devices[d];
 
@@ -179,10 +198,9 @@ void phases_build(struct model *model)
 
 			if (step->kind != STEP_STEADY || window->end_ns <= window->begin_ns)
 				continue;
-			add_operations(model, window, d, sites, &device->phases);
+			add_operations(model, window, d, &device->phases);
 			add_host_time(model, step->host_begin_ns, step->host_end_ns,
 				      &device->phases);
 		}
 	}
-	free(sites);
 }

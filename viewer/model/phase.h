@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases of a training step: what the GPU did for the forward pass, the backward pass, the
- * optimizer. A call belongs to the innermost range that names a phase, on whichever thread
- * (backward runs on threads of its own); without such a range, to what its Python frames say.
+ * Phases of a step: what the GPU did for the forward pass, the backward pass, the optimizer; or of
+ * the way a model is used: prefill, decode, validation. A call belongs to the innermost range that
+ * names a phase, on whichever thread (backward runs on threads of its own), where a use counts
+ * before the forward pass within it; without such a range, to what its Python frames say.
  */
 #ifndef GPUTRACE_MODEL_PHASE_H
 #define GPUTRACE_MODEL_PHASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "record.h"
@@ -17,7 +19,10 @@
 	PHASE(DATA, "data", "data loading")                                                        \
 	PHASE(FORWARD, "forward", "forward")                                                       \
 	PHASE(BACKWARD, "backward", "backward")                                                    \
-	PHASE(OPTIMIZER, "optimizer", "optimizer")
+	PHASE(OPTIMIZER, "optimizer", "optimizer")                                                 \
+	PHASE(PREFILL, "prefill", "prefill")                                                       \
+	PHASE(DECODE, "decode", "decode")                                                          \
+	PHASE(VALIDATION, "validation", "validation")
 
 enum model_phase {
 #define PHASE(name, key, label) PHASE_##name,
@@ -36,6 +41,14 @@ enum model_phase phase_of_text(const char *text);
  * name() gives the text of a NAME_PYTHON number, "function\x1f" "file", or NULL. */
 enum model_phase phase_of_site(const struct record_site *site,
 			       const char *(*name)(void *context, uint64_t number), void *context);
+
+/* Prefill, decode and validation are forward passes too, and behave differently. */
+bool phase_is_use(enum model_phase phase);
+
+struct model;
+struct gpu_op;
+/* Of the call that launched it; NONE without. */
+enum model_phase phase_of_operation(const struct model *model, const struct gpu_op *op);
 
 /* A range that names a phase. */
 struct phase_mark {

@@ -17,6 +17,10 @@
 	WORD("optimizer", OPTIMIZER)                                                               \
 	WORD("|optim", OPTIMIZER)                                                                  \
 	WORD("|opt", OPTIMIZER)                                                                    \
+	WORD("prefill", PREFILL)                                                                   \
+	WORD("|decode", DECODE)                                                                    \
+	WORD("|validation", VALIDATION)                                                            \
+	WORD("|validate", VALIDATION)                                                              \
 	WORD("dataloader", DATA)                                                                   \
 	WORD("data loading", DATA)                                                                 \
 	WORD("data_loading", DATA)                                                                 \
@@ -61,6 +65,8 @@ enum model_phase phase_of_text(const char *text)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!says(text, words[i].word))
 			continue;
+		if (found == PHASE_FORWARD && phase_is_use(words[i].phase))
+			found = PHASE_NONE; /* "decode forward" says more than "forward" */
 		if (found != PHASE_NONE && found != words[i].phase)
 			return PHASE_NONE; /* "forward-backward" is both, so it tells nothing */
 		found = words[i].phase;
@@ -95,6 +101,12 @@ static enum model_phase phase_of_frame(const char *text)
 	if (is_function(text, "backward") &&
 	    (ends_with(path, "/torch/_tensor.py") || strstr(path, "/torch/autograd/")))
 		return PHASE_BACKWARD;
+	/* What servers of language models call their two kinds of passes. */
+	if (is_function(text, "prefill") || is_function(text, "forward_prefill") ||
+	    is_function(text, "forward_extend"))
+		return PHASE_PREFILL;
+	if (is_function(text, "forward_decode") || is_function(text, "decode_one_token"))
+		return PHASE_DECODE;
 	if (ends_with(path, "/torch/nn/modules/module.py"))
 		return PHASE_FORWARD;
 	if (strstr(path, "/torch/utils/data/"))
@@ -121,7 +133,8 @@ enum model_phase phase_of_site(const struct record_site *site,
 
 			phase = text ? phase_of_frame(text) : PHASE_NONE;
 		}
-		if (phase != PHASE_NONE)
+		/* A model's outermost frame says forward, whatever it is used for. */
+		if (phase != PHASE_NONE && !(phase == PHASE_FORWARD && phase_is_use(found)))
 			found = phase;
 	}
 	return found;

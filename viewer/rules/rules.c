@@ -9,6 +9,7 @@
 #include "array.h"
 #include "array_len.h"
 #include "combined_gain.h"
+#include "finding_phase.h"
 #include "rule.h"
 #include "text.h"
 
@@ -334,6 +335,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 			rule_silent(&context, "nothing found");
 		doubt(&context, judgements);
 	}
+	finding_phases_set(&context, out);
 	combined_gain_set(&context, out);
 	replay_free(context.replay);
 	copy_stats_free(&context.copies);

@@ -30,6 +30,12 @@ static void texts_name_phases_by_whole_words(void **state)
 	assert_int_equal(phase_of_text("opt step"), PHASE_OPTIMIZER);
 	assert_int_equal(phase_of_text("enumerate(DataLoader)#_SingleProcess"), PHASE_DATA);
 	assert_int_equal(phase_of_text("load_batch"), PHASE_DATA);
+	assert_int_equal(phase_of_text("prefill 512 tokens"), PHASE_PREFILL);
+	assert_int_equal(phase_of_text("Decode forward"), PHASE_DECODE);
+	assert_int_equal(phase_of_text("forward_decode"), PHASE_DECODE);
+	assert_int_equal(phase_of_text("validation step"), PHASE_VALIDATION);
+	assert_int_equal(phase_of_text("decoder layer"), PHASE_NONE);
+	assert_int_equal(phase_of_text("prefill+decode"), PHASE_NONE);
 	assert_int_equal(phase_of_text("forward-backward"), PHASE_NONE);
 	assert_int_equal(phase_of_text("options"), PHASE_NONE);
 	assert_int_equal(phase_of_text("adopt"), PHASE_NONE);
