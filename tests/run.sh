@@ -44,6 +44,11 @@ rm -rf "$survival_table"
 if [ $install = yes ]; then
 	{ setup_build_packages; setup_test_packages; } | setup_packages || exit 1
 	setup_toolkit "$setup_test_wheels"
+	# Only where it was asked for and there is something to compare.
+	if [[ " ${labels[*]-} " == *" recordings "* ]] &&
+		[ -d "${GPUTRACE_RECORDINGS:-$repository/../shared/data}" ]; then
+		setup_hta
+	fi
 fi
 setup_build ci -DGPUTRACE_TEST_FOLDERS= || exit 1
 
@@ -61,7 +66,7 @@ fi
 # Passes ctest's lines on as they come, keeps back its summary, and says before it what was slow, which events
 # were compared and what was shown of each sample.
 summary_last() {
-	awk -v table="$build/tests/sites-table" \
+	awk -v table="$build/tests/sites-table" -v hta_table="$build/tests/hta-table" \
 		-v flags="python3 '$repository/tests/cli/flags_table.py' '$build/tests/flags-expected' '$build/tests/flags-table'" '
 	# What was done to jobs and what became of them: a file per case of the survival suite.
 	function print_survival(    command, row, fields, is_begun) {
@@ -98,6 +103,16 @@ summary_last() {
 		}
 		close(command)
 	}
+	# How long import and report take beside HTA: written by the test recordings_hta.
+	function print_hta(    command, line, is_begun) {
+		command = "cat " hta_table " 2>/dev/null"
+		while ((command | getline line) > 0) {
+			if (!is_begun++)
+				print "\nImport and report beside HTA on the same file (time, peak memory; once each):"
+			print "  " line
+		}
+		close(command)
+	}
 	/tests passed,|^No tests were found/ { held = held $0 "\n"; in_summary = 1; next }
 	in_summary { held = held $0 "\n"; next }
 	{ print; fflush() }
@@ -119,6 +134,7 @@ summary_last() {
 			else
 				verdict = line[i]
 		print_sites()
+		print_hta()
 		fflush()
 		system(flags) # nothing where none of these tests ran
 		gsub(/\n+$/, "", rest)
@@ -128,7 +144,7 @@ summary_last() {
 	}'
 }
 
-rm -rf "$build/tests/sites-table" "$build/tests/flags-table"
+rm -rf "$build/tests/sites-table" "$build/tests/flags-table" "$build/tests/hta-table"
 say "running the tests, $jobs at once"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
 	"${select[@]}" "$@" </dev/null 2>&1 | summary_last

@@ -124,6 +124,26 @@ setup_toolkit() {
 	fi
 }
 
+# HolisticTraceAnalysis, whose numbers the suite `recordings` compares with, from PyPI into a virtual
+# environment of the build folder. Without it the suite compares with what HTA said before.
+setup_hta() {
+	local folder=$build/hta
+	[ -z "${GPUTRACE_HTA_PYTHON:-}" ] || return 0
+	if [ ! -e "$folder/installed" ]; then
+		echo "install Python programs: python3 python3-venv" | setup_packages
+		say "fetching HolisticTraceAnalysis 0.5.0 from PyPI into ${folder##*/}/ of the build folder (one or two minutes, once)"
+		if python3 -m venv "$folder" >"$build/hta.log" 2>&1 &&
+			timeout 300 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+				HolisticTraceAnalysis==0.5.0 </dev/null >>"$build/hta.log" 2>&1; then
+			: >"$folder/installed"
+		else
+			say "that did not work ($(tail -n 1 "$build/hta.log")); comparing with HTA's numbers of before"
+			return 0
+		fi
+	fi
+	export GPUTRACE_HTA_PYTHON=$folder/bin/python
+}
+
 # What to build; empty: everything.
 setup_targets=()
 

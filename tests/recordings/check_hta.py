@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 SKIPPED = 77
+LARGEST = 2  # of which time and memory are shown
 
 # Where HTA counts what is no work of the GPU; the tables that this changes are not compared.
 SYNCS = "HTA counts the waits that CUPTI reports on streams (cuda_sync events) as kernels"
@@ -104,6 +105,18 @@ def tables_of(gputrace, recording, trace):
     return devices[0]["hta"] if len(devices) == 1 else None
 
 
+def compare_speed(gputrace, python, folder, names):
+    """Import and report of the largest recordings beside HTA, once each, for tests/run.sh to print."""
+    largest = sorted((folder / name for name in names), key=lambda path: path.stat().st_size)[-LARGEST:]
+    bench = Path(__file__).resolve().parent.parent / "bench" / "bench_hta.py"
+    done = subprocess.run([python, bench, "--rounds", "1", gputrace, *largest], check=True, capture_output=True,
+                          text=True)
+    print(done.stdout)
+    table = Path(gputrace).resolve().parent.parent / "tests" / "hta-table"
+    if table.parent.is_dir():
+        table.write_text(done.stdout)
+
+
 def main():
     gputrace, values_path, default = sys.argv[1:4]
     folder = Path(os.environ.get("GPUTRACE_RECORDINGS") or default)
@@ -117,6 +130,7 @@ def main():
         done = subprocess.run([python, script.resolve(), *values], cwd=folder, check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True)
         values = json.loads(done.stdout)
+        compare_speed(gputrace, python, folder, values)
     else:
         print("HTA itself was not run (GPUTRACE_HTA_PYTHON is not set); comparing with what it said before")
     checked, problems = 0, []
