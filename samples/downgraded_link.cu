@@ -5,6 +5,8 @@
  * Cure (--cured): the same on the second GPU, whose link is whole; in a real machine, the card
  * seated again. Which GPU has which link is the machine's matter
  * (tests/simcuda/machines/worn-slot.tsv).
+ * --pause-ms N lets the GPU rest between the steps: on a whole link that falls asleep meanwhile
+ * this is the look-alike, since an idle link shows generation 1 (light-sleeper.tsv).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -13,14 +15,26 @@
 
 enum { WORDS = 1 << 20 };
 
+static void rest(long pause_ms, gpu_stream stream)
+{
+	const struct timespec pause = {pause_ms / 1000, pause_ms % 1000 * 1000000};
+
+	if (pause_ms == 0)
+		return;
+	GPU_TRY(gpu_stream_sync(stream));
+	nanosleep(&pause, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	long steps = 150, mib = 4;
+	long steps = 150, mib = 4, pause_ms = 0;
 	bool cured = false;
-	const struct sample_option options[] = {{"steps", NULL, &steps, "steps to run (150)"},
-						{"mib", NULL, &mib, "size of a batch in MiB (4)"},
-						{"cured", &cured, NULL, "on the second GPU"},
-						{NULL, NULL, NULL, NULL}};
+	const struct sample_option options[] = {
+		{"steps", NULL, &steps, "steps to run (150)"},
+		{"mib", NULL, &mib, "size of a batch in MiB (4)"},
+		{"pause-ms", NULL, &pause_ms, "of rest after each step (0)"},
+		{"cured", &cured, NULL, "on the second GPU"},
+		{NULL, NULL, NULL, NULL}};
 	struct batch_loader loader;
 	struct step_pace pace;
 	gpu_stream stream;
@@ -47,6 +61,7 @@ int main(int argc, char **argv)
 		GPU_TRY(gpu_launch(gelu_forward, WORDS, stream, activation, activation));
 		batch_loader_done(&loader);
 		step_pace_end(&pace, stream);
+		rest(pause_ms, stream);
 	}
 	GPU_TRY(gpu_device_sync());
 	bool equal = batch_loader_verify(&loader);

@@ -91,6 +91,9 @@ foreach(variant IN LISTS flag_variants)
       CELLS finding twin log log_twin live live_twin ARGS ${sample} ${variant} SERIAL)
   endforeach()
 
+  flags_test(resting_link_${variant} resting_link ${variant} ROWS "downgraded_link --pause-ms"
+    CELLS finding log live ARGS ${variant} SERIAL)
+
   set(row_two "exposed_allreduce --ranks 2")
   set(row_four "exposed_allreduce --ranks 4")
   set(row_train "train_loop --ranks 4")

@@ -22,7 +22,6 @@
 
 #include "sim_shared.h"
 
-#define IDLE_NS	       100000000U /* after which a link falls back to Gen1 */
 #define CLIMB_NS       300000U	  /* how long it stays at each generation on its way up */
 #define MEMORY_NS      200000000U /* how long a pattern of sharing is expected to go on */
 #define STAGED_SHARE   0.47	  /* 12 of 25.7 GB/s between two GPUs without peer access */
@@ -229,7 +228,7 @@ static void wake(int gpu, uint64_t begin_ns)
 {
 	struct sim_shared_gpu *state = &shared->gpus[gpu];
 
-	if (begin_ns > atomic_load(&state->busy_until_ns) + IDLE_NS)
+	if (begin_ns > atomic_load(&state->busy_until_ns) + machine->gpus[gpu].sleeps_after_ns)
 		atomic_store(&state->woke_ns, begin_ns);
 }
 
@@ -324,12 +323,13 @@ uint64_t sim_link_rest(uint64_t now_ns, bool is_exiting)
 
 	for (int gpu = 0; gpu < machine->gpu_count; gpu++) {
 		struct sim_shared_gpu *state = &shared->gpus[gpu];
-		uint64_t asleep = atomic_load(&state->busy_until_ns) + IDLE_NS;
+		uint64_t wait = machine->gpus[gpu].sleeps_after_ns;
+		uint64_t asleep = atomic_load(&state->busy_until_ns) + wait;
 
 		if (atomic_load(&state->shown_generation) <= 1)
 			continue;
 		/* Nobody looks after the link of a process that ends, unless another one works. */
-		if (asleep <= now_ns || (is_exiting && asleep <= now_ns + IDLE_NS))
+		if (asleep <= now_ns || (is_exiting && asleep <= now_ns + wait))
 			show(gpu, 1);
 		else if (next == 0 || asleep < next)
 			next = asleep;

@@ -225,6 +225,7 @@ static bool read_gpu(struct reader *reader)
 	gpu->width = (int)number_of(reader, "width", row->pcie_width);
 	gpu->runs_generation = (int)number_of(reader, "runs_gen", 0);
 	gpu->runs_width = (int)number_of(reader, "runs_width", 0);
+	gpu->sleeps_after_ns = (uint64_t)(1e6 * number_of(reader, "sleeps_after_ms", 100));
 	gpu->power_limit_w = (unsigned)number_of(reader, "power_limit_w", row->tdp_w);
 	gpu->temperature_c = (unsigned)number_of(reader, "temperature_c", 0);
 	gpu->throttle_reasons = reasons ? strtoull(reasons, NULL, 0) : 0;

@@ -46,6 +46,7 @@ struct sim_machine_gpu {
 	unsigned pci_device_id;
 	uint64_t memory_mib;		   /* 0: the table's */
 	int generation, width;		   /* what the device can do; 0: the table's */
+	uint64_t sleeps_after_ns;	   /* without work the link falls back to Gen1 */
 	int runs_generation, runs_width;   /* what the link reaches under load; 0: all it can */
 	int nvlinks[SIM_MACHINE_GPUS_MAX]; /* links to each other GPU */
 	/* What NVML tells of it. */

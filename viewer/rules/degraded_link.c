@@ -3,6 +3,7 @@
  * GT106: under load the link runs below what device and slot say that they can do.
  */
 #include "rule.h"
+#include "seen_link.h"
 
 /* Below this share of the step the slow link is worth knowing, but not the cause of anything. */
 #define CAUSE_PERCENT 1.0
@@ -70,6 +71,12 @@ static void run(struct rule_context *context)
 		rule_silent(context, "PCIe gen %u x%u of gen %u x%u, but no step copies anything",
 			    record->link_gen, record->link_width, record->link_gen_max,
 			    record->link_width_max);
+	else if (record->link_width >= record->link_width_max &&
+		 seen_link_may_sleep(record, &context->copies))
+		rule_not_judged(context,
+				"PCIe gen %u was seen, but no copy of 1 MiB or more that would "
+				"have kept the link awake",
+				record->link_gen);
 	else
 		raise(context, record, &able);
 }
@@ -83,14 +90,15 @@ const struct rule rule_degraded_link = {
 "Raised when width or generation of the PCIe link, as seen under load, are below what the\n"
 "device's and the slot's own registers say they can do. The table of GPUs is not asked: cards\n"
 "with eight lanes by design are not degraded. An idle link drops to generation 1 by itself, so\n"
-"only what was seen while copies ran counts.\n"
+"only what was seen while copies ran counts, and a copy that was faster than the link as seen\n"
+"proves that it was seen asleep.\n"
 "\n"
 "Cost: the step's exposed copies times the share of the rate that is missing. Below 1 % of the\n"
 "step the finding is an information, not a cause.\n"
 "Gain: from half of the cost (small copies do not gain) up to all of it.\n"
 "\n"
 "Silent: full links; runs that copy nothing. Not judged: no link data, as in many virtual\n"
-"machines and in recordings of other tools.\n"
+"machines and in recordings of other tools; a low generation beside copies below 1 MiB alone.\n"
 "Wrong when: the platform shares lanes between slots on purpose.\n",
 	.run = run,
 };

@@ -11,6 +11,7 @@
 #include "combined_gain.h"
 #include "finding_phase.h"
 #include "rule.h"
+#include "seen_link.h"
 #include "text.h"
 
 #define RULE(rule_name) extern const struct rule rule_##rule_name;
@@ -303,9 +304,9 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		.findings = out,
 	};
 
-	if (of->record)
-		context.link = link_rate_of(of->record->link_gen, of->record->link_width);
 	copy_stats_build(model, device, &context.copies);
+	if (of->record)
+		context.link = seen_link(of->record, &context.copies);
 	host_stats_build(model, device, &context.host);
 	work_survey_build(model, device, &context.work);
 	comm_survey_build(model, device, &context.comm);

@@ -4,15 +4,14 @@
  */
 #include "rule_bench.h"
 
-static void run_loop(struct bench *bench, uint16_t gen, uint16_t width, uint64_t bytes)
+static void run_loop_at(struct bench *bench, uint16_t gen, uint16_t width, uint64_t bytes,
+			double copies_gbs)
 {
 	struct record_device *device = script_device(bench->script, 0);
 
 	device->link_gen = gen;
 	device->link_width = width;
-	bench->machine.pinned_gbs = link_rate_of(gen, width).attainable_gbs;
-	if (bench->machine.pinned_gbs <= 0)
-		bench->machine.pinned_gbs = 11.4;
+	bench->machine.pinned_gbs = copies_gbs;
 	for (int step = 0; step < 20; step++) {
 		bench->machine.site = 5;
 		if (bytes)
@@ -22,6 +21,13 @@ static void run_loop(struct bench *bench, uint16_t gen, uint16_t width, uint64_t
 		machine_kernel(&bench->machine, "adam_step", 50000);
 	}
 	bench_run(bench);
+}
+
+static void run_loop(struct bench *bench, uint16_t gen, uint16_t width, uint64_t bytes)
+{
+	double gbs = link_rate_of(gen, width).attainable_gbs;
+
+	run_loop_at(bench, gen, width, bytes, gbs > 0 ? gbs : 11.4);
 }
 
 static void eight_of_sixteen_lanes_are_raised_with_their_share(void **state)
@@ -63,6 +69,33 @@ static void a_generation_too_low_is_raised(void **state)
 	bench_init(&bench);
 	run_loop(&bench, 1, 16, 64 << 20);
 	assert_float_equal(bench_number(bench_only(&bench, "GT106"), "link_gen_able"), 4, 0);
+	bench_fini(&bench);
+}
+
+static void a_link_seen_asleep_that_copies_prove_faster_is_not_judged(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	run_loop_at(&bench, 1, 16, 64 << 20, link_rate_of(4, 16).attainable_gbs);
+	assert_int_equal(bench_status(&bench, "GT106"), NOT_JUDGED);
+	bench_fini(&bench);
+}
+
+static void a_low_generation_beside_small_copies_alone_is_not_judged(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	run_loop(&bench, 1, 16, 512 << 10);
+	assert_int_equal(bench_status(&bench, "GT106"), NOT_JUDGED);
+	bench_fini(&bench);
+	/* Lanes do not sleep: they count whatever is copied. */
+	bench_init(&bench);
+	run_loop(&bench, 1, 8, 512 << 10);
+	bench_only(&bench, "GT106");
 	bench_fini(&bench);
 }
 
@@ -122,6 +155,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(eight_of_sixteen_lanes_are_raised_with_their_share),
 		cmocka_unit_test(all_lanes_gain_what_the_range_says),
 		cmocka_unit_test(a_generation_too_low_is_raised),
+		cmocka_unit_test(a_link_seen_asleep_that_copies_prove_faster_is_not_judged),
+		cmocka_unit_test(a_low_generation_beside_small_copies_alone_is_not_judged),
 		cmocka_unit_test(a_link_that_is_hardly_used_is_an_information),
 		cmocka_unit_test(a_card_with_eight_lanes_by_design_is_silent),
 		cmocka_unit_test(a_run_without_copies_is_silent),
