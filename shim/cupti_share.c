@@ -453,7 +453,8 @@ int cupti_share_flush(int (*real)(uint32_t), uint32_t flag)
 	return result;
 }
 
-/* CUPTI leaves the process, and everything of the program's with it; our thread subscribes again. */
+/* CUPTI leaves the process, and everything of the program's with it; our thread subscribes again.
+ */
 int cupti_share_finalize(int (*real)(void))
 {
 	if (!is_concerned())

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: cupti_soak.sh BUILD NAME
+# Launches at 100,000 a second for 20 s, or GPUTRACE_SOAK_S: neither the program with the shim nor the
+# collector grows after the first quarter, nothing is lost in silence. GPUTRACE_SOAK_RATE: another
+# rate. How near the rate came is printed: the simulated driver is on the same CPUs.
+soak_s=${GPUTRACE_SOAK_S:-20} rate=${GPUTRACE_SOAK_RATE:-100000}
+. "$(dirname "$0")/cli.sh" "$1" "$2"
+program=$build/tests/shim-programs/prog_launches
+need_program "$program"
+export SIMCUDA_TIME_SCALE=0 GPUTRACE_MAX_SIZE=64M
+
+mkdir traces
+record traces "$program" "$rate" "$soak_s" >program.txt &
+pid=$!
+# The collector is no child of ours: it is the one that writes here.
+collector_of() {
+	local process
+	for process in /proc/[0-9]*; do
+		[ "$(readlink "$process/exe" 2>/dev/null)" = "$(readlink -f "$build/bin/gputrace-collector")" ] &&
+			ls -l "$process/fd" 2>/dev/null | grep -q "$work/traces" && echo "$process"
+	done
+}
+collector=
+while kill -0 $pid 2>/dev/null; do
+	[ -n "$collector" ] || collector=$(collector_of | head -n 1)
+	[ -z "$collector" ] || awk '/^VmRSS/ { print $2 }' "$collector/status" 2>/dev/null
+	sleep 0.5
+done >collector.txt
+wait $pid || fail "exit code $? of the program"
+trace=$(trace_in traces) || exit 1
+
+# growth FILE: most of the last three quarters less the most of the first one, in KiB.
+growth() {
+	awk '{ kib[NR] = $1 } END {
+		if (NR < 8) { print "few"; exit }
+		for (i = 1; i <= NR; i++)
+			if (i <= NR / 4) { if (kib[i] > first) first = kib[i] }
+			else if (kib[i] > rest) rest = kib[i]
+		print (rest > first ? rest - first : 0)
+	}' "$1"
+}
+sed -n 's/.*resident_kib=//p' program.txt >own.txt
+own=$(growth own.txt) collector=$(growth collector.txt)
+launched=$(sed -n 's/^launched=\([0-9]*\).*/\1/p' program.txt)
+lost=$("$gputrace" info "$trace" | sed -n 's/.*[^0-9]\([0-9][0-9]*\) .*lost.*/\1/p' | head -n 1)
+echo "soak: $launched launches in $soak_s s ($((launched / soak_s)) a second, asked for $rate);" \
+	"program with shim $(tail -n 1 own.txt) KiB, grown by $own;" \
+	"collector $(tail -n 1 collector.txt) KiB, grown by $collector; lost ${lost:-0}; $(tail -n 1 program.txt)"
+[ "$own" != few ] && [ "$collector" != few ] || fail "too few samples of memory"
+[ "$own" -le 6144 ] || fail "the program grew by $own KiB"
+[ "$collector" -le 8192 ] || fail "the collector grew by $collector KiB"
