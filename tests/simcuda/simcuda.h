@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /*
  * The simulated CUDA stack, as its own libraries and the tests meet it. Programs under test never
  * include this: they see only CUDA's public API. Nothing here is ever installed.
@@ -16,18 +17,23 @@
  *                           dashes such as a100-sxm-80gb, h100-sxm, rtx4090. Default a100-sxm-80gb.
  *   SIMCUDA_GPUS=N          number of devices, 1..16. Default 1.
  *   SIMCUDA_MACHINE=DIR     a machine made by sim_machine (machines/README.md): its GPUs, links and
- *                           nodes; then SIMCUDA_GPU, SIMCUDA_GPUS and SIMCUDA_LINK_GBS do not
- * count. SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's. SIMCUDA_OTHERS_MIB=N    of
- * it, held by other processes. Default 0. SIMCUDA_LINK_GBS=X      attainable pinned host-link rate
- * in 1e9 bytes/s. Default by generation and width: see sim_model.c. SIMCUDA_TIME_SCALE=X    wall
- * seconds per modelled second. Default 1. 0: work completes at once on the wall clock; modelled
- * times stay the same. Other than 0 and 1 the clock of activity times runs 1/X as fast as the wall
- * clock. SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
+ *                           nodes; SIMCUDA_GPU, SIMCUDA_GPUS, SIMCUDA_LINK_GBS do not count then.
+ *   SIMCUDA_MEMORY_MIB=N    device memory. Default: the table's.
+ *   SIMCUDA_OTHERS_MIB=N    of it, held by other processes. Default 0.
+ *   SIMCUDA_LINK_GBS=X      attainable pinned host-link rate in 1e9 bytes/s. Default by generation
+ *                           and width: see sim_model.c.
+ *   SIMCUDA_TIME_SCALE=X    wall seconds per modelled second. Default 1. 0: work completes at once
+ *                           on the wall clock; modelled times stay the same. Other than 0 and 1 the
+ *                           clock of activity times runs 1/X as fast as the wall clock.
+ *   SIMCUDA_KERNEL_COSTS=F  file of "name-regex <tab> ns-fixed <tab> bytes-per-thread <tab>
  *                           flops-per-thread" for kernels whose cost the model cannot know.
  *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
  *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
  *   SIMCUDA_FAIL=FUNC:K:R[,...]  the K-th call (from 1) of driver function FUNC returns CUresult R.
  *   SIMCUDA_BLAS_BY_LT=1    products of libcublas go through cublasLtMatmul, as many real ones do.
+ *   SIMCUDA_NCCL_GBS=X      rate of collectives in 1e9 bytes/s. Default: simnccl_model.c.
+ *   SIMCUDA_NCCL_DIRECTORY=DIR  where ranks meet. Default /dev/shm.
+ *   SIMCUDA_NCCL_DELAY_MS, SIMCUDA_NCCL_HANG, SIMCUDA_NCCL_ASYNC_ERROR  faults: simnccl_faults.c.
  *   SIMCUDA_CUPTI_VERSION=N what cuptiGetVersion reports, with that version's record sizes.
  *   SIMCUDA_CUPTI_FAULT=... comma list: busy (subscribe returns 39), zero-times=K (every K-th
  *                           record has no times), drop=K (every K-th record is lost and counted),
@@ -38,8 +44,9 @@
  *   call  SEQ TID FUNCTION RESULT key=value...   every driver call that allocates, frees, copies,
  *         sets, launches, synchronises, or touches streams, events, modules; values in decimal,
  *         addresses in 0x hex. Copies: dst= src= bytes= stream= async=
- * direction=h2d|d2h|d2d|h2h|peer Launches: name= grid=x,y,z block=x,y,z shared= stream=. Memory:
- * address= bytes=. rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
+ *         direction=h2d|d2h|d2d|h2h|peer. Launches: name= grid=x,y,z block=x,y,z shared= stream=.
+ *         Memory: address= bytes=.
+ *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
  *         epilogue=
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
@@ -55,6 +62,7 @@
  * module globals and what pools keep for later are not in them. A failed call has the fields known
  * before it failed, one that SIMCUDA_FAIL stopped has none. gpu lines appear when the work is over.
  */
+/* clang-format on */
 #ifndef GPUTRACE_SIMCUDA_H
 #define GPUTRACE_SIMCUDA_H
 
