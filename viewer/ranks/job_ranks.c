@@ -217,7 +217,7 @@ static void count_group(struct job_ranks *job, const struct collective_entry *gr
 		rank->communication_ms += (double)length_ns / 1e6;
 		rank->waiting_ms += (double)(length_ns - shortest_ns) / 1e6;
 	}
-	job->items[last].entered_last++;
+	job->items[last].entered_last += last_ns > second_ns; /* of a tie nobody */
 	job->items[last].late_ms += (double)(last_ns - second_ns) / 1e6;
 	job->matched++;
 }

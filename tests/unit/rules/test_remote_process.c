@@ -56,6 +56,57 @@ static void binding_to_the_right_node_gains_what_the_range_says(void **state)
 	bench_fini(&near);
 }
 
+/* Steps of a rank that downloads 256 MiB; from the other node at 35 % of the local rate. */
+static void run_download(struct bench *bench, bool is_remote)
+{
+	double local_gbs = link_rate_of(4, 16).attainable_gbs;
+
+	bench_init(bench);
+	bench_two_nodes(bench, "0-3");
+	bench->machine.pinned_gbs = is_remote ? 0.35 * local_gbs : local_gbs;
+	for (int step = 0; step < 20; step++) {
+		machine_kernel(&bench->machine, "ampere_sgemm_128x128_nn", 10000000);
+		machine_copy(&bench->machine, COPY_D2H, 256 << 20, MEMORY_PINNED, false);
+		machine_kernel(&bench->machine, "adam_step", 50000);
+	}
+	bench_sample(bench, SAMPLE_thread_node, 0, is_remote ? 0 : 1);
+	bench_run(bench);
+}
+
+static void four_of_eight_ranks_gain_together_what_their_ranges_say(void **state)
+{
+	double low_ms = 0, high_ms = 0, gained_ms = 0, gbs[2] = {0, 0};
+	size_t raised = 0;
+
+	(void)state;
+	for (int rank = 0; rank < 8; rank++) {
+		struct bench now, cured;
+
+		run_download(&now, rank % 2);
+		run_download(&cured, false);
+		gained_ms += bench_step_ms(&now) - bench_step_ms(&cured);
+		for (size_t i = 0; i < now.findings.count; i++) {
+			const struct finding *finding = &now.findings.items[i];
+
+			if (strcmp(finding->id, "GT301") != 0)
+				continue;
+			raised++;
+			low_ms += finding->gain_low_ms;
+			high_ms += finding->gain_high_ms;
+			gbs[0] += bench_number(finding, "achieved_gbs");
+			gbs[1] += bench_number(finding, "attainable_gbs");
+			assert_int_equal(rank % 2, 1);
+		}
+		bench_fini(&now);
+		bench_fini(&cured);
+	}
+	assert_int_equal(raised, 4);
+	assert_float_equal((float)(gbs[0] / gbs[1]), 0.35f, 0.005f);
+	assert_true(gained_ms >= low_ms && gained_ms <= 1.02 * high_ms);
+	/* The ranges are worth something: not more than twice what is gained. */
+	assert_true(high_ms < 2 * gained_ms);
+}
+
 static void a_job_without_cpus_of_the_node_gets_no_numactl_line(void **state)
 {
 	struct bench bench;
@@ -159,6 +210,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_from_the_other_socket_are_raised_with_the_measured_loss),
 		cmocka_unit_test(binding_to_the_right_node_gains_what_the_range_says),
+		cmocka_unit_test(four_of_eight_ranks_gain_together_what_their_ranges_say),
 		cmocka_unit_test(a_job_without_cpus_of_the_node_gets_no_numactl_line),
 		cmocka_unit_test(a_job_that_hardly_copies_is_silent),
 		cmocka_unit_test(half_of_the_calls_are_not_enough),

@@ -90,6 +90,8 @@ static void clocks_that_differ_by_seconds_do_not_make_a_straggler(void **state)
 	rank_bench_run(&bench);
 	assert_int_equal(rank_bench_status(&bench, "GT604"), JUDGED_SILENT);
 	assert_int_equal(bench.job.items[3].clock_offset_ns, -9000000000);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(bench.job.items[i].entered_last, 0);
 	assert_int_equal(bench.job.matched, RANK_BENCH_STEPS);
 	rank_bench_fini(&bench);
 }
