@@ -40,16 +40,16 @@ static void bind_ranks(struct rank_bench *bench)
 }
 
 static const char golden[] =
-	"  rank  host                  pid  GPU  PCI           GPU node   nodes  CPUs allowed   "
-	"CPUs seen      GPU name\n"
-	"     0  node                 4000    0  0000:07:00.0         0       0  0-15           3  "
-	"             NVIDIA A100-SXM4-80GB\n"
-	"     1  node                 4001    1  0000:17:00.0         0       0  0-15           "
-	"4-5            NVIDIA A100-SXM4-80GB\n"
-	"     2  node                 4002    2  0000:27:00.0         1     0-1  32-47          40 "
-	"             NVIDIA A100-SXM4-80GB\n"
-	"     3  node                 4003    3  0000:37:00.0         ?       ?  ?              ?  "
-	"             NVIDIA A100-SXM4-80GB\n";
+	"  rank  host                  pid  GPU  PCI           GPU node   nodes  CPU"
+	"s allowed   CPUs seen      GPU name\n"
+	"     0  node                 4000    0  0000:07:00.0         0       0  0-1"
+	"5           3              NVIDIA A100-SXM4-80GB\n"
+	"     1  node                 4001    1  0000:17:00.0         0       0  0-1"
+	"5           4-5            NVIDIA A100-SXM4-80GB\n"
+	"     2  node                 4002    2  0000:27:00.0         1     0-1  32-"
+	"47          40             NVIDIA A100-SXM4-80GB\n"
+	"     3  node                 4003    3  0000:37:00.0         ?       ?  ?  "
+	"            ?              NVIDIA A100-SXM4-80GB\n";
 
 static void the_binding_of_every_rank_is_a_row(void **state)
 {
