@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "number_encode.h"
+#include "pair_surprise.h"
+#include "time_predict.h"
 #include "trace_file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are copied as they stand");
 
-#define VARINT_MAX_BYTES      10
 #define DICTIONARY_MAX_VALUES 4096u
 #define HASH_SLOTS	      16384u /* power of two, four times the values: short probes */
 
@@ -25,6 +27,7 @@ struct column_encoder {
 	uint16_t indices[CHUNK_MAX_ROWS];
 	uint64_t dictionary[DICTIONARY_MAX_VALUES];
 	uint16_t slots[HASH_SLOTS]; /* dictionary index + 1, 0 empty */
+	struct time_predictor times;
 };
 
 struct column_source {
@@ -35,6 +38,8 @@ struct column_source {
 	uint16_t other_id;
 	uint8_t other_width;
 	const void *other;
+	const uint16_t *keys;	    /* of a GAP: columns that predict the times */
+	struct column_source *mate; /* of a GAP: the OFFSET to it; of that OFFSET: the GAP */
 };
 
 struct column_encoder *column_encoder_new(void)
@@ -109,60 +114,6 @@ static void take_drifts(uint64_t *values, const uint64_t *other, uint32_t count)
 	}
 }
 
-static unsigned int bits_of(uint64_t value)
-{
-	return value ? 64 - (unsigned int)__builtin_clzll(value) : 0;
-}
-
-/* Bytes of the largest number: as many planes. */
-static unsigned int count_planes(const uint64_t *numbers, uint32_t count)
-{
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		all |= numbers[i];
-	return (bits_of(all) + 7) / 8;
-}
-
-static size_t put_planes(const uint64_t *numbers, uint32_t count, unsigned int planes, uint8_t *to)
-{
-	*to++ = (uint8_t)planes;
-	for (unsigned int plane = 0; plane < planes; plane++) {
-		for (uint32_t i = 0; i < count; i++)
-			to[i] = (uint8_t)(numbers[i] >> 8 * plane);
-		to += count;
-	}
-	return 1 + (size_t)planes * count;
-}
-
-static size_t put_varints(const uint64_t *numbers, uint32_t count, uint8_t *to)
-{
-	uint8_t *at = to;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t value = numbers[i];
-
-		while (value >= 0x80) {
-			*at++ = (uint8_t)(value | 0x80);
-			value >>= 7;
-		}
-		*at++ = (uint8_t)value;
-	}
-	return (size_t)(at - to);
-}
-
-/* A few large numbers among small ones need many planes that are nearly empty: then varints. */
-static bool varints_are_shorter(const uint64_t *numbers, uint32_t count, unsigned int planes)
-{
-	uint64_t bytes = 0;
-
-	if (planes < 5)
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		bytes += (bits_of(numbers[i] | 1) + 6) / 7;
-	return bytes * 2 < (uint64_t)planes * count;
-}
-
 /* ---- dictionaries ---- */
 
 static uint32_t hash_slot(uint64_t value)
@@ -218,18 +169,28 @@ static size_t encode_dictionary(struct column_encoder *encoder, uint32_t count, 
 
 /* ---- columns ---- */
 
+static void put_entry(uint8_t *entry, const struct column_source *source, size_t bytes,
+		      uint64_t base)
+{
+	bytes_store16(entry, source->id);
+	entry[2] = source->width;
+	entry[3] = source->encoding;
+	bytes_store32(entry + 4, (uint32_t)bytes);
+	bytes_store64(entry + 8, base);
+}
+
 /* The numbers of encoder->values in the wanted form and the code of what was taken. Only DELTA and
  * OFFSET have a VARINT form. */
 static size_t encode_numbers(struct column_encoder *encoder, uint8_t *encoding, uint32_t count,
 			     uint8_t *to)
 {
-	unsigned int planes = count_planes(encoder->values, count);
+	unsigned int planes = number_count_planes(encoder->values, count);
 	bool has_varint = *encoding == COLUMN_DELTA_PLANES || *encoding == COLUMN_OFFSET_PLANES;
 
-	if (!has_varint || !varints_are_shorter(encoder->values, count, planes))
-		return put_planes(encoder->values, count, planes, to);
+	if (!has_varint || !number_varints_are_shorter(encoder->values, count, planes))
+		return number_put_planes(encoder->values, count, planes, to);
 	*encoding = *encoding == COLUMN_DELTA_PLANES ? COLUMN_DELTA_VARINT : COLUMN_OFFSET_VARINT;
-	return put_varints(encoder->values, count, to);
+	return number_put_varints(encoder->values, count, to);
 }
 
 /* Differences as the encoding wants them; the bytes they take. */
@@ -293,12 +254,57 @@ static size_t encode_column(struct column_encoder *encoder, struct column_source
 			bytes = plain_bytes;
 		}
 	}
-	bytes_store16(entry, source->id);
-	entry[2] = source->width;
-	entry[3] = source->encoding;
-	bytes_store32(entry + 4, (uint32_t)bytes);
-	bytes_store64(entry + 8, base);
+	put_entry(entry, source, bytes, base);
 	return bytes;
+}
+
+/* ---- predicted pairs of begin and end ---- */
+
+/* The column that predicts the times of a pair: one that was written as it stands, and if possible
+ * one that changes. */
+static const struct column_source *find_key(const struct column_source *gap,
+					    const struct column_source *sources, uint16_t used)
+{
+	const struct column_source *constant = NULL;
+
+	for (unsigned int k = 0; k < 2 && gap->keys[k]; k++) {
+		for (uint16_t i = 0; i < used; i++) {
+			if (sources[i].id != gap->keys[k])
+				continue;
+			if (sources[i].encoding == COLUMN_DICTIONARY)
+				return &sources[i];
+			if (sources[i].encoding == COLUMN_CONSTANT && !constant)
+				constant = &sources[i];
+		}
+	}
+	return constant;
+}
+
+/* Both columns of a pair behind each other, with their directory entries. 0 when prediction would
+ * not make them smaller: they are then columns like others. */
+static size_t encode_pair(struct column_encoder *encoder, struct column_source *gap,
+			  const struct column_source *key, uint32_t count, uint8_t *entry,
+			  uint8_t *to)
+{
+	unsigned int gap_planes, duration_planes;
+	size_t gap_bytes, duration_bytes;
+
+	if (gap->width != 8 || gap->other_width != 8)
+		return 0;
+	pair_take_surprises(&encoder->times, gap->values, gap->other, key->values, key->width,
+			    count, encoder->values, encoder->other);
+	gap_planes = number_count_planes(encoder->values, count);
+	duration_planes = number_count_planes(encoder->other, count);
+	if (gap_planes > 4 || duration_planes > 4)
+		return 0;
+	gap->encoding = COLUMN_GAP_PREDICTED;
+	gap->mate->encoding = COLUMN_OFFSET_PREDICTED;
+	memcpy(to, gap->values, 8);
+	gap_bytes = 8 + number_put_planes(encoder->values, count, gap_planes, to + 8);
+	put_entry(entry, gap, gap_bytes, gap->other_id | (uint64_t)key->id << 16);
+	duration_bytes = number_put_planes(encoder->other, count, duration_planes, to + gap_bytes);
+	put_entry(entry + 16, gap->mate, duration_bytes, gap->id | (uint64_t)key->id << 16);
+	return gap_bytes + duration_bytes;
 }
 
 static bool column_is_zero(const void *values, size_t bytes)
@@ -332,6 +338,7 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 			.width = column->width,
 			.encoding = column->encoding,
 			.values = values[i],
+			.keys = column->keys,
 		};
 		for (uint16_t j = 0; column->relative_to && j < schema->column_count; j++) {
 			if (schema->columns[j].id != column->relative_to)
@@ -342,34 +349,89 @@ static uint16_t collect_sources(const struct record_schema *schema, const void *
 		}
 		used++;
 	}
-	return used;
-}
-
-/* A GAP needs the other column as an OFFSET. It is encoded after it, and when that has become
- * something else it is a DELTA. */
-static void settle_gap(struct column_source *gap, const struct column_source *sources,
-		       uint16_t used)
-{
 	for (uint16_t i = 0; i < used; i++) {
-		if (sources[i].id == gap->other_id &&
-		    (sources[i].encoding == COLUMN_OFFSET_PLANES ||
-		     sources[i].encoding == COLUMN_OFFSET_VARINT))
-			return;
+		for (uint16_t j = 0; sources[i].encoding == COLUMN_GAP_PLANES && j < used; j++) {
+			if (sources[j].id != sources[i].other_id)
+				continue;
+			sources[i].mate = &sources[j];
+			sources[j].mate = &sources[i];
+		}
 	}
-	gap->encoding = COLUMN_DELTA_PLANES;
+	return used;
 }
 
 /* Where the zstd frame shall start a new block: at the column and at its planes. */
 static void cut_column(struct chunk_cuts *cuts, const struct column_source *source, size_t offset,
 		       size_t bytes, uint32_t count)
 {
-	size_t head = source->encoding == COLUMN_GAP_PLANES ? 9 : 1;
+	bool has_first =
+		source->encoding == COLUMN_GAP_PLANES || source->encoding == COLUMN_GAP_PREDICTED;
 
 	if (source->encoding >= COLUMN_DELTA_PLANES) {
-		for (size_t plane = head; plane < bytes; plane += count)
+		for (size_t plane = has_first ? 9 : 1; plane < bytes; plane += count)
 			chunk_cut(cuts, offset + plane);
 	}
 	chunk_cut(cuts, offset + bytes);
+}
+
+/* What column_encode() is doing, for its parts. */
+struct encode_job {
+	struct column_encoder *encoder;
+	struct byte_buffer *payload;
+	struct chunk_cuts *cuts;
+	size_t start; /* of the payload in its buffer */
+	size_t entry; /* of the next column */
+	uint32_t count;
+};
+
+/* Counts in what was put at the payload's end. */
+static void take_column(struct encode_job *job, const struct column_source *source, size_t bytes)
+{
+	cut_column(job->cuts, source, job->payload->used - job->start, bytes, job->count);
+	job->payload->used += bytes;
+	job->entry += 16;
+}
+
+static int add_column(struct encode_job *job, struct column_source *source)
+{
+	size_t worst =
+		(size_t)job->count * NUMBER_VARINT_MAX_BYTES + DICTIONARY_MAX_VALUES * 8 + 32;
+	int rc = byte_buffer_reserve(job->payload, worst);
+
+	if (rc < 0)
+		return rc;
+	take_column(job, source,
+		    encode_column(job->encoder, source, job->count, job->payload->data + job->entry,
+				  job->payload->data + job->payload->used));
+	return 0;
+}
+
+/* A begin and its end: predicted, or one after the other. A GAP needs the other column as an
+ * OFFSET; when that has become something else it is a DELTA. */
+static int add_pair(struct encode_job *job, struct column_source *gap,
+		    const struct column_source *key)
+{
+	int rc = byte_buffer_reserve(job->payload, 2 * (4 * (size_t)job->count + 16));
+
+	if (rc < 0)
+		return rc;
+	if (key) {
+		uint8_t *entry = job->payload->data + job->entry;
+
+		if (encode_pair(job->encoder, gap, key, job->count, entry,
+				job->payload->data + job->payload->used) > 0) {
+			take_column(job, gap, bytes_load32(entry + 4));
+			take_column(job, gap->mate, bytes_load32(entry + 16 + 4));
+			return 0;
+		}
+	}
+	rc = add_column(job, gap->mate);
+	if (rc < 0)
+		return rc;
+	if (gap->mate->encoding != COLUMN_OFFSET_PLANES &&
+	    gap->mate->encoding != COLUMN_OFFSET_VARINT)
+		gap->encoding = COLUMN_DELTA_PLANES;
+	return add_column(job, gap);
 }
 
 int column_encode(struct column_encoder *encoder, const struct record_schema *schema,
@@ -377,8 +439,14 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 		  struct byte_buffer *payload, struct chunk_cuts *cuts)
 {
 	struct column_source sources[COLUMN_ENCODE_MAX_COLUMNS + 1];
-	size_t worst = (size_t)count * VARINT_MAX_BYTES + DICTIONARY_MAX_VALUES * 8 + 32;
-	size_t start = payload->used, entry = start + 8;
+	struct encode_job job = {
+		.encoder = encoder,
+		.payload = payload,
+		.cuts = cuts,
+		.start = payload->used,
+		.entry = payload->used + 8,
+		.count = count,
+	};
 	uint16_t used;
 	int rc;
 
@@ -389,28 +457,21 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 	rc = byte_buffer_reserve(payload, 8 + (size_t)used * 16);
 	if (rc < 0)
 		return rc;
-	memset(payload->data + start, 0, 8 + (size_t)used * 16);
-	bytes_store16(payload->data + start, used);
+	memset(payload->data + job.start, 0, 8 + (size_t)used * 16);
+	bytes_store16(payload->data + job.start, used);
 	payload->used += 8 + (size_t)used * 16;
-	/* The gaps come last. */
-	for (uint16_t i = 0; i < 2 * used; i++) {
-		struct column_source *source = &sources[i % used];
-		size_t bytes;
-
-		if ((source->encoding == COLUMN_GAP_PLANES) != (i >= used))
-			continue;
-		if (i >= used)
-			settle_gap(source, sources, used);
-		rc = byte_buffer_reserve(payload, worst);
-		if (rc < 0) {
-			payload->used = start;
-			return rc;
-		}
-		bytes = encode_column(encoder, source, count, payload->data + entry,
-				      payload->data + payload->used);
-		cut_column(cuts, source, payload->used - start, bytes, count);
-		payload->used += bytes;
-		entry += 16;
+	/* Pairs come last: their keys must be settled. */
+	for (uint16_t i = 0; i < used && rc == 0; i++) {
+		if (sources[i].encoding == COLUMN_GAP_PLANES && !sources[i].mate)
+			sources[i].encoding = COLUMN_DELTA_PLANES;
+		if (!sources[i].mate)
+			rc = add_column(&job, &sources[i]);
 	}
-	return 0;
+	for (uint16_t i = 0; i < used && rc == 0; i++) {
+		if (sources[i].mate && sources[i].encoding == COLUMN_GAP_PLANES)
+			rc = add_pair(&job, &sources[i], find_key(&sources[i], sources, used));
+	}
+	if (rc < 0)
+		payload->used = job.start;
+	return rc;
 }

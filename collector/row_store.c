@@ -28,6 +28,7 @@ struct row_kind {
 
 struct row_store {
 	uint32_t count;
+	uint32_t fullest; /* rows of the kind that has most */
 	struct row_kind kinds[RECORD_KIND_LIMIT];
 };
 
@@ -155,12 +156,19 @@ int row_store_add(struct row_store *store, uint32_t thread, uint16_t kind, const
 	record_copy(rows->block + (size_t)rows->block_count * schema->size_bytes, record, schema);
 	rows->block_threads[rows->block_count++] = thread;
 	store->count++;
+	if (rows->count + rows->block_count > store->fullest)
+		store->fullest = rows->count + rows->block_count;
 	return 0;
 }
 
 uint32_t row_store_count(const struct row_store *store)
 {
 	return store->count;
+}
+
+uint32_t row_store_fullest(const struct row_store *store)
+{
+	return store->fullest;
 }
 
 uint32_t row_store_count_of(const struct row_store *store, uint16_t kind)
@@ -199,4 +207,5 @@ void row_store_clear(struct row_store *store)
 		rows->block_count = 0;
 	}
 	store->count = 0;
+	store->fullest = 0;
 }

@@ -28,8 +28,10 @@ void row_store_free(struct row_store *store);
 
 /* `record` has a fixed-size kind and was checked. 0 or -ENOMEM. */
 int row_store_add(struct row_store *store, uint32_t thread, uint16_t kind, const void *record);
-/* Rows of all kinds together; the owner empties the store before CHUNK_MAX_ROWS. */
+/* Rows of all kinds together, and of the kind that has most; the owner empties the store before
+ * those are more than CHUNK_MAX_ROWS. */
 uint32_t row_store_count(const struct row_store *store);
+uint32_t row_store_fullest(const struct row_store *store);
 uint32_t row_store_count_of(const struct row_store *store, uint16_t kind);
 /* 0 or -ENOMEM; columns->count is 0 when there is no row of this kind. */
 int row_store_columns(struct row_store *store, uint16_t kind, struct row_columns *columns);

@@ -14,10 +14,12 @@
 #include "error.h"
 #include "record_check.h"
 
-/* Rows at which waiting records become columns. Larger chunks compress better (a quarter of the
- * rows costs a fifth more bytes), but cost memory. */
-#define CONSOLIDATE_ROWS   49152u
+/* Rows at which waiting records become columns, of one kind and of all. Larger chunks compress
+ * better (a quarter of the rows costs a fifth more bytes), but cost memory. */
+#define CONSOLIDATE_ROWS   57344u
+#define CONSOLIDATE_TOTAL  114688u
 #define MAX_WAITING_ROWS   CHUNK_MAX_ROWS
+#define MAX_WAITING_TOTAL  131072u
 #define MAX_TAIL_CHUNKS	   512u
 #define MAX_TAIL_BYTES	   (16u * 1024 * 1024)
 #define MAX_RAW_BYTES	   (8u * 1024 * 1024)
@@ -122,7 +124,8 @@ static int consolidate(struct trace_writer *writer, int now, struct error *err)
 static int wants_columns(const struct trace_writer *writer)
 {
 	return writer->options.tail_interval_ms == 0 ||
-	       row_store_count(writer->rows) >= CONSOLIDATE_ROWS ||
+	       row_store_fullest(writer->rows) >= CONSOLIDATE_ROWS ||
+	       row_store_count(writer->rows) >= CONSOLIDATE_TOTAL ||
 	       writer->tail_chunks >= MAX_TAIL_CHUNKS ||
 	       writer->output.tail_end - writer->output.end >= MAX_TAIL_BYTES ||
 	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES || segment_is_over(writer);
@@ -207,7 +210,8 @@ static int take_record(struct trace_writer *writer, uint32_t thread, uint16_t ki
 
 static int memory_is_full(const struct trace_writer *writer)
 {
-	return row_store_count(writer->rows) >= MAX_WAITING_ROWS ||
+	return row_store_fullest(writer->rows) >= MAX_WAITING_ROWS ||
+	       row_store_count(writer->rows) >= MAX_WAITING_TOTAL ||
 	       writer->raw.used >= MAX_RAW_BYTES ||
 	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES;
 }

@@ -23,9 +23,17 @@
 		.name = #field, .id = number, .offset = offsetof(type, field),                     \
 		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how, .relative_to = other  \
 	}
+#define COLUMN_BEGIN(type, field, end, ...)                                                        \
+	{                                                                                          \
+		.name = #field, .id = 1, .offset = offsetof(type, field),                          \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_GAP_PLANES,                  \
+		.relative_to = end, .keys = {                                                      \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 
 #define CALL_COLUMNS(type)                                                                         \
-	COLUMN_TO(type, 1, call.begin_ticks, GAP_PLANES, 2),                                       \
+	COLUMN_BEGIN(type, call.begin_ticks, 2, 3, 32),                                            \
 		COLUMN_TO(type, 2, call.end_ticks, OFFSET_PLANES, 1),                              \
 		COLUMN(type, 3, call.site, DICTIONARY),                                            \
 		COLUMN(type, 4, call.call_id, DELTA_PLANES),                                       \
@@ -35,8 +43,7 @@
 		COLUMN(type, 9, call.flags, DICTIONARY), COLUMN(type, 10, call.device, DICTIONARY)
 
 #define GPU_COLUMNS(type)                                                                          \
-	COLUMN_TO(type, 1, gpu.begin_ns, GAP_PLANES, 2),                                           \
-		COLUMN_TO(type, 2, gpu.end_ns, OFFSET_PLANES, 1),                                  \
+	COLUMN_BEGIN(type, gpu.begin_ns, 2, 32), COLUMN_TO(type, 2, gpu.end_ns, OFFSET_PLANES, 1), \
 		COLUMN(type, 3, gpu.correlation, DELTA_PLANES),                                    \
 		COLUMN(type, 4, gpu.device, DICTIONARY), COLUMN(type, 5, gpu.context, DICTIONARY), \
 		COLUMN(type, 6, gpu.stream, DICTIONARY),                                           \

@@ -16,6 +16,7 @@ struct record_column {
 	uint8_t width;	      /* 1, 2, 4 or 8 bytes */
 	uint8_t encoding;     /* enum column_encoding the writer tries; it falls back to PLAIN */
 	uint16_t relative_to; /* OFFSET, GAP, DRIFT: id of the other column */
+	uint16_t keys[2];     /* GAP: ids of columns that predict the times, the better one first */
 };
 
 struct record_schema {

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define TRACE_VERSION_MAJOR 1 /* a reader refuses a newer major */
-#define TRACE_VERSION_MINOR 0 /* a reader skips what a newer minor added */
+#define TRACE_VERSION_MINOR 1 /* a reader skips what a newer minor added */
 
 /* zstd's skippable frame magics are 0x184D2A50 .. 5F; 8 bytes of frame header precede our bytes. */
 #define TRACE_FRAME_HEAD    0x184D2A50u /* the file head */
@@ -127,7 +127,11 @@ enum column_encoding {
 	COLUMN_GAP_PLANES = 8,
 	/* like OFFSET, but the change of the difference since the row before (row 0: since 0), e.g.
 	 * correlation against call_id */
-	COLUMN_DRIFT_PLANES = 9
+	COLUMN_DRIFT_PLANES = 9,
+	/* a GAP and an OFFSET, less what time_predict.h guesses; base: the other column, and in
+	 * bits 16..31 the column of the keys */
+	COLUMN_GAP_PREDICTED = 10,
+	COLUMN_OFFSET_PREDICTED = 11
 };
 
 #define SEGMENT_MAX_BYTES   (64u * 1024 * 1024)

@@ -12,6 +12,7 @@
 #include "column_decode.h"
 #include "record_check.h"
 #include "record_schema.h"
+#include "time_predict.h"
 
 void chunk_loader_fini(struct chunk_loader *loader)
 {
@@ -19,6 +20,7 @@ void chunk_loader_fini(struct chunk_loader *loader)
 	free(loader->plain);
 	free(loader->rows);
 	free(loader->threads);
+	free(loader->times);
 	*loader = (struct chunk_loader){0};
 }
 
@@ -96,7 +98,11 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 	rc = ensure_rows(loader, schema->size_bytes, count);
 	if (rc < 0)
 		return rc;
-	rc = column_decode(chunk->header.kind, payload, bytes, count, loader->rows,
+	if (!loader->times)
+		loader->times = malloc(sizeof(*loader->times));
+	if (!loader->times)
+		return -ENOMEM;
+	rc = column_decode(chunk->header.kind, payload, bytes, count, loader->times, loader->rows,
 			   loader->threads);
 	if (rc < 0)
 		return rc;

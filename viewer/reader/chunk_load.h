@@ -16,6 +16,7 @@ struct chunk_loader {
 	size_t rows_capacity;
 	uint32_t *threads;
 	size_t threads_capacity;
+	struct time_predictor *times;
 };
 
 void chunk_loader_fini(struct chunk_loader *loader);

@@ -11,12 +11,15 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "number_decode.h"
 #include "record.h"
 #include "record_schema.h"
+#include "time_predict.h"
 #include "trace_file.h"
 
 #define BLOCK_ROWS	      256u
 #define MAX_COLUMNS	      64u /* more than any kind has; the rest of a directory is unknown columns */
+#define MAX_ROW_BYTES	      256u
 #define DIRECTORY_HEAD_BYTES  8u
 #define DIRECTORY_ENTRY_BYTES 16u
 
@@ -28,6 +31,8 @@ struct cursor {
 	uint16_t target_offset;
 	bool is_paired;	      /* an OFFSET that is decoded together with its GAP */
 	struct cursor *other; /* of a relative encoding; NULL reads as zeros */
+	struct cursor *key;   /* of a predicted GAP */
+	struct time_predictor *times;
 	const uint8_t *at, *end;
 	uint64_t base_id; /* the base value, where it names the other column */
 	uint64_t value;	  /* base, then what the next row builds on */
@@ -40,31 +45,20 @@ struct cursor {
 
 static bool is_offset(const struct cursor *cursor)
 {
-	return cursor->encoding == COLUMN_OFFSET_VARINT || cursor->encoding == COLUMN_OFFSET_PLANES;
+	return cursor->encoding == COLUMN_OFFSET_VARINT ||
+	       cursor->encoding == COLUMN_OFFSET_PLANES ||
+	       cursor->encoding == COLUMN_OFFSET_PREDICTED;
+}
+
+static bool is_gap(const struct cursor *cursor)
+{
+	return cursor->encoding == COLUMN_GAP_PLANES || cursor->encoding == COLUMN_GAP_PREDICTED;
 }
 
 /* Relative to a column of the same row, which has to be there first. */
 static bool is_relative(const struct cursor *cursor)
 {
 	return is_offset(cursor) || cursor->encoding == COLUMN_DRIFT_PLANES;
-}
-
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
-{
-	const uint8_t *from = *at;
-	uint64_t result = 0;
-
-	for (unsigned int shift = 0; shift < 64 && from < end; shift += 7) {
-		uint8_t byte = *from++;
-
-		result |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*at = from;
-			*value = result;
-			return true;
-		}
-	}
-	return false;
 }
 
 static bool next_plain(struct cursor *cursor, uint32_t count)
@@ -78,38 +72,19 @@ static bool next_plain(struct cursor *cursor, uint32_t count)
 
 /* ---- differences ---- */
 
-static bool next_varints(struct cursor *cursor, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (!read_varint(&cursor->at, cursor->end, &cursor->block[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool next_planes(struct cursor *cursor, uint32_t count)
-{
-	if (cursor->row_count - cursor->row < count)
-		return false;
-	memset(cursor->block, 0, count * sizeof(cursor->block[0]));
-	for (unsigned int plane = 0; plane < cursor->plane_count; plane++) {
-		const uint8_t *from = cursor->at + (size_t)plane * cursor->row_count + cursor->row;
-
-		for (uint32_t i = 0; i < count; i++)
-			cursor->block[i] |= (uint64_t)from[i] << 8 * plane;
-	}
-	cursor->row += count;
-	return true;
-}
-
 /* The block as differences. */
 static bool next_numbers(struct cursor *cursor, uint32_t count)
 {
-	bool is_varint =
-		cursor->encoding == COLUMN_DELTA_VARINT || cursor->encoding == COLUMN_OFFSET_VARINT;
-
-	if (!(is_varint ? next_varints(cursor, count) : next_planes(cursor, count)))
-		return false;
+	if (cursor->encoding == COLUMN_DELTA_VARINT || cursor->encoding == COLUMN_OFFSET_VARINT) {
+		if (!number_take_varints(&cursor->at, cursor->end, cursor->block, count))
+			return false;
+	} else {
+		if (cursor->row_count - cursor->row < count)
+			return false;
+		number_take_planes(cursor->at + cursor->row, cursor->plane_count, cursor->row_count,
+				   cursor->block, count);
+		cursor->row += count;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		cursor->block[i] = bytes_unzigzag(cursor->block[i]);
 	return true;
@@ -163,20 +138,62 @@ static bool next_gaps(struct cursor *cursor, uint32_t count)
 	return true;
 }
 
+/* The same, less what was guessed from the keys. */
+static bool next_predicted(struct cursor *cursor, uint32_t count)
+{
+	struct cursor *other = cursor->other;
+
+	if (!next_numbers(cursor, count) || !next_numbers(other, count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct time_pair *context =
+			time_predictor_next(cursor->times, cursor->key->block[i]);
+		struct time_pair guess = time_predictor_guess(cursor->times, context);
+		uint64_t gap = cursor->block[i] + guess.gap;
+		uint64_t duration = other->block[i] + guess.duration;
+
+		time_predictor_learn(cursor->times, context, gap, duration);
+		cursor->block[i] = cursor->value + gap;
+		cursor->value = other->block[i] = cursor->block[i] + duration;
+	}
+	return true;
+}
+
+static bool indices_are_known(const struct cursor *cursor, uint32_t count, unsigned int width)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = width == 1 ? cursor->at[i] : bytes_load16(cursor->at + 2 * i);
+
+		largest = index > largest ? index : largest;
+	}
+	return largest < cursor->dictionary_count;
+}
+
+#define LOOK_UP(index, width)                                                                      \
+	for (uint32_t i = 0; i < count; i++)                                                       \
+	cursor->block[i] = bytes_load(cursor->dictionary + (size_t)(index) * (width), width)
+
 static bool next_indices(struct cursor *cursor, uint32_t count)
 {
 	unsigned int index_width = cursor->dictionary_count <= 256 ? 1 : 2;
 
-	if ((size_t)(cursor->end - cursor->at) < (size_t)count * index_width)
+	if ((size_t)(cursor->end - cursor->at) < (size_t)count * index_width ||
+	    !indices_are_known(cursor, count, index_width))
 		return false;
-	for (uint32_t i = 0; i < count; i++, cursor->at += index_width) {
-		uint64_t index = bytes_load(cursor->at, index_width);
-
-		if (index >= cursor->dictionary_count)
-			return false;
-		cursor->block[i] =
-			bytes_load(cursor->dictionary + index * cursor->width, cursor->width);
-	}
+	/* A constant width makes each loop body a few instructions. */
+	if (index_width == 1 && cursor->width == 8)
+		LOOK_UP(cursor->at[i], 8);
+	else if (index_width == 1 && cursor->width == 4)
+		LOOK_UP(cursor->at[i], 4);
+	else if (index_width == 1)
+		LOOK_UP(cursor->at[i], cursor->width);
+	else if (cursor->width == 8)
+		LOOK_UP(bytes_load16(cursor->at + 2 * i), 8);
+	else
+		LOOK_UP(bytes_load16(cursor->at + 2 * i), cursor->width);
+	cursor->at += (size_t)count * index_width;
 	return true;
 }
 
@@ -190,9 +207,12 @@ static bool cursor_next(struct cursor *cursor, uint32_t count)
 		return next_deltas(cursor, count);
 	case COLUMN_OFFSET_VARINT:
 	case COLUMN_OFFSET_PLANES:
+	case COLUMN_OFFSET_PREDICTED:
 		return next_offsets(cursor, count);
 	case COLUMN_GAP_PLANES:
 		return next_gaps(cursor, count);
+	case COLUMN_GAP_PREDICTED:
+		return next_predicted(cursor, count);
 	case COLUMN_DRIFT_PLANES:
 		return next_drifts(cursor, count);
 	case COLUMN_DICTIONARY:
@@ -219,7 +239,7 @@ static bool start_dictionary(struct cursor *cursor)
 
 static bool start_planes(struct cursor *cursor)
 {
-	if (cursor->encoding == COLUMN_GAP_PLANES) {
+	if (is_gap(cursor)) {
 		if (cursor->end - cursor->at < 8)
 			return false;
 		cursor->value = bytes_load64(cursor->at);
@@ -249,6 +269,8 @@ static bool cursor_start(struct cursor *cursor)
 	case COLUMN_OFFSET_PLANES:
 	case COLUMN_GAP_PLANES:
 	case COLUMN_DRIFT_PLANES:
+	case COLUMN_GAP_PREDICTED:
+	case COLUMN_OFFSET_PREDICTED:
 		return start_planes(cursor);
 	default:
 		return true;
@@ -258,7 +280,7 @@ static bool cursor_start(struct cursor *cursor)
 /* True when this program has a place for the column and can read it. */
 static bool cursor_wanted(struct cursor *cursor, const struct record_schema *schema)
 {
-	if (cursor->encoding < COLUMN_PLAIN || cursor->encoding > COLUMN_DRIFT_PLANES)
+	if (cursor->encoding < COLUMN_PLAIN || cursor->encoding > COLUMN_OFFSET_PREDICTED)
 		return false;
 	if (cursor->width != 1 && cursor->width != 2 && cursor->width != 4 && cursor->width != 8)
 		return false;
@@ -306,6 +328,8 @@ static int read_directory(const struct record_schema *schema, const uint8_t *pay
 		cursor->end = data + encoded_bytes;
 		cursor->base_id = cursor->value;
 		cursor->other = NULL;
+		cursor->key = NULL;
+		cursor->times = NULL;
 		cursor->is_paired = false;
 		cursor->row = 0;
 		cursor->row_count = row_count;
@@ -329,35 +353,65 @@ static struct cursor *find_cursor(struct cursor *cursors, int count, uint64_t id
 	return NULL;
 }
 
+/* A GAP needs its OFFSET, a predicted one a predicted OFFSET and keys that stand by themselves. */
+static bool tie_gap(struct cursor *cursor, struct cursor *cursors, int count,
+		    struct time_predictor *times)
+{
+	bool is_predicted = cursor->encoding == COLUMN_GAP_PREDICTED;
+	struct cursor *other = find_cursor(cursors, count, cursor->base_id & 0xffff);
+
+	if (!other || !is_offset(other) || other->is_paired ||
+	    is_predicted != (other->encoding == COLUMN_OFFSET_PREDICTED) ||
+	    find_cursor(cursors, count, other->base_id & 0xffff) != cursor)
+		return false;
+	if (is_predicted) {
+		cursor->key = find_cursor(cursors, count, cursor->base_id >> 16);
+		if (!cursor->key || is_relative(cursor->key) || is_gap(cursor->key))
+			return false;
+		/* One pair per chunk uses the predictor: no kind has more. */
+		for (int i = 0; i < count; i++) {
+			if (cursors[i].times)
+				return false;
+		}
+		cursor->times = times;
+		time_predictor_start(times, cursor->row_count);
+	}
+	cursor->other = other;
+	other->is_paired = true;
+	return true;
+}
+
 /* Ties a column to the one that it is relative to; false when the two make no encoding of this
  * version. */
 static bool tie_cursor(struct cursor *cursor, struct cursor *cursors, int count)
 {
-	cursor->other = find_cursor(cursors, count, cursor->base_id);
-	if (cursor->encoding != COLUMN_GAP_PLANES)
-		return !cursor->other || !is_relative(cursor->other);
-	if (!cursor->other || !is_offset(cursor->other) || cursor->other->is_paired ||
-	    find_cursor(cursors, count, cursor->other->base_id) != cursor)
+	if (cursor->is_paired)
+		return true;
+	if (cursor->encoding == COLUMN_OFFSET_PREDICTED)
 		return false;
-	cursor->other->is_paired = true;
-	return true;
+	cursor->other = find_cursor(cursors, count, cursor->base_id);
+	return !cursor->other || !is_relative(cursor->other);
 }
 
-/* The order of decoding: columns that others are relative to first. Those that cannot be tied are
- * left out. */
-static void order_cursors(struct cursor *cursors, int count, struct cursor **order, int *used)
+/* The order of decoding: what stands by itself, then the pairs, then what is relative to those.
+ * Columns that cannot be tied are left out. */
+static void order_cursors(struct cursor *cursors, int count, struct time_predictor *times,
+			  struct cursor **order, int *used)
 {
 	*used = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (int i = 0; i < count; i++) {
-			struct cursor *cursor = &cursors[i];
-			bool needs_tie =
-				is_relative(cursor) || cursor->encoding == COLUMN_GAP_PLANES;
-
-			if (is_relative(cursor) == (pass == 1) &&
-			    (!needs_tie || tie_cursor(cursor, cursors, count)))
-				order[(*used)++] = cursor;
-		}
+	for (int i = 0; i < count; i++) {
+		/* Constant fields are in every row already, the thread is not. */
+		if (!is_relative(&cursors[i]) && !is_gap(&cursors[i]) &&
+		    (cursors[i].encoding != COLUMN_CONSTANT || cursors[i].target_width == 0))
+			order[(*used)++] = &cursors[i];
+	}
+	for (int i = 0; i < count; i++) {
+		if (is_gap(&cursors[i]) && tie_gap(&cursors[i], cursors, count, times))
+			order[(*used)++] = &cursors[i];
+	}
+	for (int i = 0; i < count; i++) {
+		if (is_relative(&cursors[i]) && tie_cursor(&cursors[i], cursors, count))
+			order[(*used)++] = &cursors[i];
 	}
 }
 
@@ -389,32 +443,41 @@ static void scatter(const struct cursor *cursor, uint8_t *rows, size_t stride, u
 	}
 }
 
-static void clear_rows(uint16_t kind, uint8_t *rows, size_t stride, uint32_t count)
+/* A row with its head and all constants: what each row starts from. */
+static void make_pattern(uint16_t kind, const struct record_schema *schema,
+			 const struct cursor *cursors, int count, uint8_t *pattern)
 {
-	struct record_head head = {.kind = kind, .size_bytes = (uint16_t)stride};
+	struct record_head head = {.kind = kind, .size_bytes = schema->size_bytes};
 
-	memset(rows, 0, stride * count);
-	for (uint32_t i = 0; i < count; i++)
-		memcpy(rows + stride * i, &head, sizeof(head));
+	memset(pattern, 0, schema->size_bytes);
+	memcpy(pattern, &head, sizeof(head));
+	for (int i = 0; i < count; i++) {
+		if (cursors[i].encoding == COLUMN_CONSTANT && cursors[i].target_width > 0)
+			scatter(&cursors[i], pattern, 0, 1, NULL);
+	}
 }
 
-int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t count, void *rows,
-		  uint32_t *threads)
+int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t count,
+		  struct time_predictor *times, void *rows, uint32_t *threads)
 {
 	const struct record_schema *schema = record_schema_of(kind);
 	struct cursor cursors[MAX_COLUMNS];
 	struct cursor *order[MAX_COLUMNS];
+	uint8_t pattern[MAX_ROW_BYTES];
 	int used = read_directory(schema, payload, bytes, count, cursors);
 
 	if (used < 0)
 		return used;
-	order_cursors(cursors, used, order, &used);
+	make_pattern(kind, schema, cursors, used, pattern);
+	order_cursors(cursors, used, times, order, &used);
 	memset(threads, 0, (size_t)count * sizeof(*threads));
 	for (uint32_t first = 0; first < count; first += BLOCK_ROWS) {
 		uint32_t block = count - first < BLOCK_ROWS ? count - first : BLOCK_ROWS;
 		uint8_t *block_rows = (uint8_t *)rows + (size_t)first * schema->size_bytes;
 
-		clear_rows(kind, block_rows, schema->size_bytes, block);
+		for (uint32_t i = 0; i < block; i++)
+			memcpy(block_rows + (size_t)i * schema->size_bytes, pattern,
+			       schema->size_bytes);
 		for (int i = 0; i < used; i++) {
 			if (!cursor_next(order[i], block))
 				return -EBADMSG;

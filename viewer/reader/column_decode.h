@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct time_predictor; /* time_predict.h */
+
 /*
+ * times: memory for predictions, half a megabyte; what is in it does not matter.
  * rows: count structs of the kind, threads: count numbers; both are overwritten. 0, or -EBADMSG
  * when the payload contradicts itself (rows and threads then hold anything).
  */
-int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t count, void *rows,
-		  uint32_t *threads);
+int column_decode(uint16_t kind, const uint8_t *payload, size_t bytes, uint32_t count,
+		  struct time_predictor *times, void *rows, uint32_t *threads);
 
 #endif

@@ -132,6 +132,8 @@ static void every_encoding_is_described(void **state)
 		{COLUMN_OFFSET_PLANES, "OFFSET_PLANES"},
 		{COLUMN_GAP_PLANES, "GAP_PLANES"},
 		{COLUMN_DRIFT_PLANES, "DRIFT_PLANES"},
+		{COLUMN_GAP_PREDICTED, "GAP_PREDICTED"},
+		{COLUMN_OFFSET_PREDICTED, "OFFSET_PREDICTED"},
 	};
 
 	(void)state;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,10 @@
 #include "record_schema.h"
 #include "row_store.h"
 #include "sample_record.h"
+#include "time_predict.h"
 #include "trace_file.h"
+
+static struct time_predictor times;
 
 static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 {
@@ -40,7 +44,8 @@ static void round_trip(uint16_t kind, enum sample_values values, uint32_t count)
 				       &payload, &cuts),
 			 0);
 	memset(rows, 0xa5, (size_t)count * schema->size_bytes);
-	assert_int_equal(column_decode(kind, payload.data, payload.used, count, rows, threads), 0);
+	assert_int_equal(
+		column_decode(kind, payload.data, payload.used, count, &times, rows, threads), 0);
 	for (uint32_t i = 0; i < count; i++) {
 		sample_record(record, kind, values, i);
 		if (memcmp(record, rows + (size_t)i * schema->size_bytes, schema->size_bytes) != 0)
@@ -113,7 +118,8 @@ static int decode_calls(const struct hand_made *made, uint32_t count, struct rec
 {
 	uint32_t threads[16];
 
-	return column_decode(RECORD_KIND_call, made->bytes, made->used, count, calls, threads);
+	return column_decode(RECORD_KIND_call, made->bytes, made->used, count, &times, calls,
+			     threads);
 }
 
 static void absent_columns_read_as_zeros(void **state)
@@ -241,7 +247,18 @@ static void directories_larger_than_the_payload_are_refused(void **state)
 	assert_int_equal(decode_calls(&made, 1, calls), -EBADMSG);
 }
 
-static void damaged_payloads_never_crash(void **state)
+/* A loop over 40 call sites, each with times of its own and a little noise. */
+static void make_regular(struct record_launch *launch, uint32_t i)
+{
+	uint64_t place = i % 40;
+
+	launch->call.site = (place + 1) * 0x9e3779b97f4a7c15ull;
+	launch->call.begin_ticks = 1000000000u + (uint64_t)i * 9000 + place * 190 + i * 7919 % 50;
+	launch->call.end_ticks = launch->call.begin_ticks + 1000 + place * 150 + i * 104729 % 60;
+	launch->call.call_id = i + 1;
+}
+
+static void damage_everywhere(bool from_few_sites)
 {
 	const struct record_schema *schema = record_schema_of(RECORD_KIND_launch);
 	struct column_encoder *encoder = column_encoder_new();
@@ -254,9 +271,10 @@ static void damaged_payloads_never_crash(void **state)
 	uint32_t threads[300];
 	uint32_t refused = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++) {
 		sample_record(record, RECORD_KIND_launch, i % 2 ? SAMPLE_FEW : SAMPLE_RISING, i);
+		if (from_few_sites)
+			make_regular((struct record_launch *)record, i);
 		row_store_add(store, 1, RECORD_KIND_launch, record);
 	}
 	row_store_columns(store, RECORD_KIND_launch, &columns);
@@ -266,18 +284,188 @@ static void damaged_payloads_never_crash(void **state)
 
 		memcpy(copy, payload.data, payload.used);
 		copy[at] ^= (uint8_t)(1u << at % 8);
-		refused += column_decode(RECORD_KIND_launch, copy, payload.used, 300, rows,
+		refused += column_decode(RECORD_KIND_launch, copy, payload.used, 300, &times, rows,
 					 threads) < 0;
 		free(copy);
 		copy = malloc(at + 1); /* exact size, so that a sanitizer sees one byte too many */
 		memcpy(copy, payload.data, at + 1);
-		refused += column_decode(RECORD_KIND_launch, copy, at + 1, 300, rows, threads) < 0;
+		refused += column_decode(RECORD_KIND_launch, copy, at + 1, 300, &times, rows,
+					 threads) < 0;
 		free(copy);
 	}
 	assert_true(refused > payload.used); /* at least every cut one but the last */
 	byte_buffer_free(&payload);
 	row_store_free(store);
 	column_encoder_free(encoder);
+}
+
+static void damaged_payloads_never_crash(void **state)
+{
+	(void)state;
+	damage_everywhere(false);
+	damage_everywhere(true);
+}
+
+/* ---- predicted times ---- */
+
+/* The encoding of a column in a payload, 0 when it is not there. */
+static uint8_t encoding_of(const struct byte_buffer *payload, uint16_t id)
+{
+	for (uint16_t i = 0; i < bytes_load16(payload->data); i++) {
+		const uint8_t *entry = payload->data + 8 + 16 * (size_t)i;
+
+		if (bytes_load16(entry) == id)
+			return entry[3];
+	}
+	return 0;
+}
+
+/* Encodes launches, checks that they come back, and says how their times were stored. */
+static void store_launches(const struct record_launch *launches, uint32_t count, uint8_t *begins,
+			   uint8_t *ends, size_t *bytes)
+{
+	const struct record_schema *schema = record_schema_of(RECORD_KIND_launch);
+	struct column_encoder *encoder = column_encoder_new();
+	struct row_store *store = row_store_new();
+	struct byte_buffer payload = {0};
+	struct row_columns columns;
+	struct chunk_cuts cuts = {.count = 0};
+	struct record_launch *rows = malloc(count * sizeof(*rows));
+	uint32_t *threads = malloc(count * sizeof(*threads));
+
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(row_store_add(store, 1, RECORD_KIND_launch, &launches[i]), 0);
+	assert_int_equal(row_store_columns(store, RECORD_KIND_launch, &columns), 0);
+	assert_int_equal(column_encode(encoder, schema, columns.values, columns.threads, count,
+				       &payload, &cuts),
+			 0);
+	memset(&times, 0xa5, sizeof(times)); /* what was there before does not matter */
+	assert_int_equal(column_decode(RECORD_KIND_launch, payload.data, payload.used, count,
+				       &times, rows, threads),
+			 0);
+	assert_memory_equal(rows, launches, count * sizeof(*rows));
+	*begins = encoding_of(&payload, 1);
+	*ends = encoding_of(&payload, 2);
+	*bytes = payload.used;
+	free(threads);
+	free(rows);
+	byte_buffer_free(&payload);
+	row_store_free(store);
+	column_encoder_free(encoder);
+}
+
+static struct record_launch *make_launches(uint32_t count)
+{
+	struct record_launch *launches = calloc(count, sizeof(*launches));
+
+	for (uint32_t i = 0; i < count; i++) {
+		launches[i].call.head.kind = RECORD_KIND_launch;
+		launches[i].call.head.size_bytes = sizeof(*launches);
+		make_regular(&launches[i], i);
+	}
+	return launches;
+}
+
+static void times_of_repeated_calls_are_predicted(void **state)
+{
+	struct record_launch *launches = make_launches(5000);
+	uint8_t begins, ends;
+	size_t predicted, plain;
+
+	(void)state;
+	store_launches(launches, 5000, &begins, &ends, &predicted);
+	assert_int_equal(begins, COLUMN_GAP_PREDICTED);
+	assert_int_equal(ends, COLUMN_OFFSET_PREDICTED);
+	for (uint32_t i = 0; i < 5000; i++)
+		launches[i].call.site = launches[i].kernel = (uint64_t)i * 0x9e3779b97f4a7c15ull;
+	store_launches(launches, 5000, &begins, &ends, &plain);
+	assert_int_equal(begins, COLUMN_GAP_PLANES); /* nothing to recognize a call by */
+	free(launches);
+}
+
+static void without_stacks_times_are_predicted_by_the_kernel(void **state)
+{
+	struct record_launch *launches = make_launches(1000);
+	uint8_t begins, ends;
+	size_t bytes;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		launches[i].kernel = launches[i].call.site;
+		launches[i].call.site = 0;
+	}
+	store_launches(launches, 1000, &begins, &ends, &bytes);
+	assert_int_equal(begins, COLUMN_GAP_PREDICTED);
+	free(launches);
+}
+
+static void times_that_go_backwards_or_wrap_come_back(void **state)
+{
+	struct record_launch *launches = make_launches(600);
+	uint64_t seed = 1;
+	uint8_t begins, ends;
+	size_t bytes;
+
+	(void)state;
+	for (uint32_t i = 0; i < 600; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		launches[i].call.begin_ticks -= i % 5 ? seed >> 44 : 0;
+		launches[i].call.end_ticks -= i % 7 ? seed >> 50 : 0;
+	}
+	store_launches(launches, 600, &begins, &ends, &bytes);
+	assert_int_equal(begins, COLUMN_GAP_PREDICTED);
+	launches[300].call.begin_ticks = 1ull << 62;
+	launches[400].call.end_ticks = 0;
+	store_launches(launches, 600, &begins, &ends, &bytes);
+	assert_int_not_equal(begins, COLUMN_GAP_PREDICTED); /* eight planes are no gain */
+	free(launches);
+}
+
+/* Begin, end and key of one row, with the given encodings and bases. */
+static int decode_pair(uint8_t begin_encoding, uint64_t begin_base, uint8_t end_encoding,
+		       uint64_t end_base, struct record_call *call)
+{
+	struct hand_made made;
+
+	begin(&made, 4);
+	add_column(&made, 1, 8, begin_encoding, begin_base, "\x64\0\0\0\0\0\0\0\0", 9);
+	add_column(&made, 2, 8, end_encoding, end_base, "\x01\x0e", 2);
+	add_column(&made, 3, 8, COLUMN_CONSTANT, 5, NULL, 0);
+	add_column(&made, 4, 4, COLUMN_CONSTANT, 1, NULL, 0);
+	return decode_calls(&made, 1, call);
+}
+
+static void predicted_columns_without_their_partners_are_left_out(void **state)
+{
+	const uint64_t begin_base = 2 | 3 << 16, end_base = 1 | 3 << 16;
+	static const struct {
+		uint8_t begin, end;
+		uint64_t begin_base, end_base;
+	} wrong[] = {
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 2, 1},		 /* no key */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 2 | 9 << 16, 1}, /* absent */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 2 | 1 << 16, 1}, /* itself */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 2 | 2 << 16, 1}, /* its end */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PLANES, 2 | 3 << 16, 1},	 /* mixed */
+		{COLUMN_GAP_PLANES, COLUMN_OFFSET_PREDICTED, 2, 1 | 3 << 16},	 /* mixed */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 7 | 3 << 16, 1}, /* no end */
+		{COLUMN_GAP_PREDICTED, COLUMN_OFFSET_PREDICTED, 2 | 3 << 16, 4}, /* another's */
+	};
+	struct record_call call;
+
+	(void)state;
+	assert_int_equal(decode_pair(COLUMN_GAP_PREDICTED, begin_base, COLUMN_OFFSET_PREDICTED,
+				     end_base, &call),
+			 0);
+	assert_int_equal(call.call.begin_ticks, 100);
+	assert_int_equal(call.call.end_ticks, 107);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(decode_pair(wrong[i].begin, wrong[i].begin_base, wrong[i].end,
+					     wrong[i].end_base, &call),
+				 0);
+		assert_int_equal(call.call.begin_ticks, 0);
+		assert_int_equal(call.call.call_id, 1);
+	}
 }
 
 int main(int argc, char **argv)
@@ -293,6 +481,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(dictionaries_that_contradict_themselves_are_refused),
 		cmocka_unit_test(directories_larger_than_the_payload_are_refused),
 		cmocka_unit_test(damaged_payloads_never_crash),
+		cmocka_unit_test(times_of_repeated_calls_are_predicted),
+		cmocka_unit_test(without_stacks_times_are_predicted_by_the_kernel),
+		cmocka_unit_test(times_that_go_backwards_or_wrap_come_back),
+		cmocka_unit_test(predicted_columns_without_their_partners_are_left_out),
 	};
 
 	if (argc > 1)

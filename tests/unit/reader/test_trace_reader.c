@@ -19,6 +19,7 @@
 
 #include "error.h"
 #include "record.h"
+#include "record_schema.h"
 #include "trace_file.h"
 #include "trace_reader.h"
 #include "trace_rows.h"
@@ -71,6 +72,28 @@ static void the_golden_trace_has_its_rows(void **state)
 	assert_string_equal(trace_name(trace, NAME_API, copy->call.api), "cudaMemcpyAsync");
 	trace_rows_free(&rows);
 	trace_close(trace);
+}
+
+static void predicted_times_of_version_1_1_are_those_of_version_1_0(void **state)
+{
+	struct trace *traces[] = {open_golden("v1/train"), open_golden("v1/train_1_1")};
+	struct trace_rows rows[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(trace_rows_load(traces[i], &rows[i]), 0);
+	for (uint16_t kind = 1; kind < RECORD_KIND_LIMIT; kind++) {
+		uint16_t row_bytes = record_schema_of(kind)->size_bytes;
+
+		assert_int_equal(rows[0].kinds[kind].count, rows[1].kinds[kind].count);
+		for (uint32_t i = 0; i < rows[0].kinds[kind].count; i++)
+			assert_memory_equal(trace_rows_at(&rows[0], kind, i),
+					    trace_rows_at(&rows[1], kind, i), row_bytes);
+	}
+	for (int i = 0; i < 2; i++) {
+		trace_rows_free(&rows[i]);
+		trace_close(traces[i]);
+	}
 }
 
 static void the_golden_trace_has_its_descriptions(void **state)
@@ -372,6 +395,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_golden_trace_has_its_rows),
+		cmocka_unit_test(predicted_times_of_version_1_1_are_those_of_version_1_0),
 		cmocka_unit_test(the_golden_trace_has_its_descriptions),
 		cmocka_unit_test(gpu_times_and_host_times_are_on_one_line),
 		cmocka_unit_test(a_killed_session_says_so_and_how_far_it_goes),
