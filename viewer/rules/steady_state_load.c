@@ -127,8 +127,18 @@ static void raise(struct rule_context *context, const struct load_search *search
 	finding_number(finding, "share_of_run_percent", percent);
 	if (op->type == GPU_OP_KERNEL)
 		finding_text(finding, "first_kernel", model->kernels[op->detail].short_name);
-	if (search->load_call != MODEL_NONE)
-		finding_text(finding, "load", model_api_name(model, search->load_call));
+	if (search->load_call != MODEL_NONE) {
+		const struct host_call *load = &model->calls[search->load_call];
+		const char *api = model_api_name(model, search->load_call);
+
+		finding_text(finding, "load", api);
+		finding_number(finding, "load_ms", (double)(load->end_ns - load->begin_ns) / 1e6);
+		/* The linker is only asked for what is compiled or linked at run time. */
+		finding_text(finding, "compiled_at_run_time",
+			     strstr(api, "Link") ? "yes"
+						 : "not judged: the recording does not tell PTX "
+						   "from machine code");
+	}
 	finding_summary(finding,
 			"After warm-up the GPU waited %zu times (in %zu steps, %.1f %% of their "
 			"time) while code was loaded or compiled: %zu gaps hold a module load, the "
@@ -138,8 +148,8 @@ static void raise(struct rule_context *context, const struct load_search *search
 	finding_fix(finding,
 		    "Run every shape once before the loop; with torch.compile or Triton, mark "
 		    "sizes that change as dynamic or pad them to a few. If loads are long, the "
-		    "binary may lack machine code for this GPU and be compiled from PTX: build it "
-		    "for the GPU's compute capability.");
+		    "binary may lack machine code for this GPU and be compiled from PTX: gputrace "
+		    "doctor --binary FILE tells; build it for the GPU's compute capability then.");
 	rule_settle(context, finding);
 }
 
@@ -187,7 +197,9 @@ const struct rule rule_steady_state_load = {
 "Cost: the gaps, spread over all steps after warm-up. Gain: what of them lies in steady steps, at\n"
 "least half of it; steps that the load made outliers are not in the mean step.\n"
 "Silent: loads in warm-up, and a single new kernel after a gap, which may be chance.\n"
-"Not judged: no steps, or no launch of the device in the file.\n"
+"Not judged: no steps, or no launch of the device in the file. Whether a load compiled PTX is not\n"
+"judged either, unless the linker (cuLinkComplete) was called: a recording has the call and its\n"
+"length, not what was in the module. gputrace doctor --binary says for which GPUs a file has code.\n"
 "Wrong when: a new phase (validation) begins with kernels of its own after the host was away.\n",
 	.run = run,
 };

@@ -5,10 +5,12 @@
 #include "rule_bench.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct loads {
 	int every;	 /* a new kernel in every so many-th step, after step 10; 0 never */
-	bool calls_load; /* cuModuleLoadData is in the file */
+	bool calls_load; /* the load is in the file */
+	const char *api; /* that loads; NULL: cuModuleLoadData */
 	int64_t compile_ns;
 	int limit; /* so many in all */
 };
@@ -27,11 +29,11 @@ static void run_loop(struct bench *bench, const struct loads *loads)
 		for (int i = 0; i < 10; i++)
 			machine_kernel(&bench->machine, "elementwise_kernel", 400000);
 		if (loads->every && step > 10 && step % loads->every == 0 && done < loads->limit) {
-			struct script_call load = {.begin_ns = bench->machine.host_ns,
-						   .end_ns = bench->machine.host_ns +
-							     loads->compile_ns,
-						   .thread = 1,
-						   .api = "cuModuleLoadData"};
+			struct script_call load = {
+				.begin_ns = bench->machine.host_ns,
+				.end_ns = bench->machine.host_ns + loads->compile_ns,
+				.thread = 1,
+				.api = loads->api ? loads->api : "cuModuleLoadData"};
 
 			done++;
 			snprintf(name, sizeof(name), "triton_kernel_%d", done);
@@ -59,7 +61,24 @@ static void module_loads_in_the_loop_are_raised(void **state)
 	assert_float_equal(bench_number(finding, "gaps_with_module_load"), 4, 0);
 	assert_float_equal(bench_number(finding, "longest_gap_ms"), 56, 1);
 	assert_string_equal(bench_text(finding, "load"), "cuModuleLoadData");
+	assert_float_equal(bench_number(finding, "load_ms"), 60, 0.1);
+	assert_non_null(strstr(bench_text(finding, "compiled_at_run_time"), "not judged"));
 	assert_int_equal(bench.model->sites[model_call_site(bench.model, finding->call)].id, 9);
+	bench_fini(&bench);
+}
+
+static void the_linker_is_asked_for_what_is_compiled_at_run_time(void **state)
+{
+	struct loads loads = {.every = 10,
+			      .calls_load = true,
+			      .api = "cuLinkComplete",
+			      .compile_ns = 60000000,
+			      .limit = 9};
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench, &loads);
+	assert_string_equal(bench_text(bench_only(&bench, "GT506"), "compiled_at_run_time"), "yes");
 	bench_fini(&bench);
 }
 
@@ -128,6 +147,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(module_loads_in_the_loop_are_raised),
+		cmocka_unit_test(the_linker_is_asked_for_what_is_compiled_at_run_time),
 		cmocka_unit_test(new_kernels_in_several_steps_are_raised_without_a_load),
 		cmocka_unit_test(one_new_kernel_after_a_gap_is_silent),
 		cmocka_unit_test(loads_that_the_queue_hides_are_silent),
