@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nanoseconds per call of wrapped functions of a runtime that does nothing, and per clock read, in
- * one process: run.sh runs it with and without the shim and compares. Calls come in bursts with
- * pauses, as in a real program, so that the collector keeps up and no record is dropped.
+ * bench_call [THREADS | malloc]: nanoseconds per clock read, per copy and per wait of a runtime
+ * that does nothing (or per malloc() and free()), measured in the process itself. run.sh runs it
+ * with and without the shim and other tracers and compares. Calls come in bursts with pauses, as in
+ * a real program, so that consumers keep up.
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -23,13 +26,22 @@ static inline uint64_t read_counter(void)
 #define READ_CLOCK() read_counter()
 #endif
 
-#define ROUNDS 61
-#define CALLS  20000
+#define ROUNDS	    61
+#define CALLS	    20000
+#define MAX_THREADS 8
+#define LIVE_BLOCKS 1024
 
 int cudaMalloc(void **pointer, size_t size);
 int cudaMemcpyAsync(void *dst, const void *src, size_t count, int kind, void *stream);
 int cudaSetDevice(int device);
 int cudaStreamSynchronize(void *stream);
+
+/* One thread's figures, a number per round. */
+struct lane {
+	double clock_ns[ROUNDS], first_ns[ROUNDS], second_ns[ROUNDS];
+	void *device, *host;
+	uint64_t sink;
+};
 
 static double now_ns(void)
 {
@@ -38,42 +50,106 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static void pause_ms(long ms)
+{
+	struct timespec pause = {0, ms * 1000000};
+	nanosleep(&pause, NULL);
+}
+
 static int ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
-int main(void)
+/* Median of the lower half: the machine is shared. */
+static double typical(double *ns)
 {
-	static double copy_ns[ROUNDS], sync_ns[ROUNDS], clock_ns[ROUNDS];
-	volatile uint64_t sink = 0;
-	void *device, *host = malloc(64);
+	qsort(ns, ROUNDS, sizeof(double), ascending);
+	return ns[ROUNDS / 4];
+}
 
-	cudaMalloc(&device, 64);
+static void *measure_calls(void *context)
+{
+	struct lane *lane = context;
+	volatile uint64_t sink = 0;
+
 	cudaSetDevice(0); /* there is no driver to ask */
 	for (int round = 0; round < ROUNDS; round++) {
-		struct timespec pause = {0, 5000000};
-		nanosleep(&pause, NULL);
-		double begin = now_ns();
-		for (int i = 0; i < CALLS; i++)
-			sink = sink + READ_CLOCK();
-		clock_ns[round] = (now_ns() - begin) / CALLS;
+		double begin;
+
+		pause_ms(5);
 		begin = now_ns();
 		for (int i = 0; i < CALLS; i++)
-			cudaMemcpyAsync(device, host, 64, 1, NULL);
-		copy_ns[round] = (now_ns() - begin) / CALLS;
-		nanosleep(&pause, NULL);
+			sink = sink + READ_CLOCK();
+		lane->clock_ns[round] = (now_ns() - begin) / CALLS;
+		begin = now_ns();
+		for (int i = 0; i < CALLS; i++)
+			cudaMemcpyAsync(lane->device, lane->host, 64, 1, NULL);
+		lane->first_ns[round] = (now_ns() - begin) / CALLS;
+		pause_ms(5);
 		begin = now_ns();
 		for (int i = 0; i < CALLS; i++)
 			cudaStreamSynchronize(NULL);
-		sync_ns[round] = (now_ns() - begin) / CALLS;
+		lane->second_ns[round] = (now_ns() - begin) / CALLS;
 	}
-	qsort(copy_ns, ROUNDS, sizeof(double), ascending);
-	qsort(sync_ns, ROUNDS, sizeof(double), ascending);
-	qsort(clock_ns, ROUNDS, sizeof(double), ascending);
-	/* Median of the lower half: the machine is shared. */
-	printf("%.2f %.2f %.2f\n", clock_ns[ROUNDS / 4], copy_ns[ROUNDS / 4], sync_ns[ROUNDS / 4]);
-	free(host);
-	return sink == 0;
+	lane->sink = sink;
+	return NULL;
+}
+
+/* Blocks of 16 to 1039 bytes, 1024 of them alive: what a tracer of allocations is made for. Both
+ * figures are per event, a malloc() or a free(). */
+static void measure_malloc(struct lane *lane)
+{
+	static void *volatile blocks[LIVE_BLOCKS];
+	uint32_t random = 1;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double begin = now_ns();
+
+		for (int i = 0; i < CALLS; i++) {
+			random = random * 1664525u + 1013904223u;
+			free(blocks[i % LIVE_BLOCKS]);
+			blocks[i % LIVE_BLOCKS] = malloc(16 + (random >> 22));
+		}
+		lane->first_ns[round] = (now_ns() - begin) / (2 * CALLS);
+		lane->clock_ns[round] = lane->second_ns[round] = 0;
+		pause_ms(5);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct lane lanes[MAX_THREADS];
+	double clock_ns = 0, first_ns = 0, second_ns = 0;
+	pthread_t threads[MAX_THREADS];
+	int count = argc > 1 ? atoi(argv[1]) : 1;
+
+	if (argc > 1 && strcmp(argv[1], "malloc") == 0) {
+		measure_malloc(&lanes[0]);
+		count = 1;
+	} else if (count < 1 || count > MAX_THREADS) {
+		fputs("usage: bench_call [THREADS | malloc], 1 to 8 threads\n", stderr);
+		return 2;
+	} else {
+		for (int i = 0; i < count; i++) {
+			cudaMalloc(&lanes[i].device, 64);
+			lanes[i].host = malloc(64);
+		}
+		for (int i = 1; i < count; i++) {
+			if (pthread_create(&threads[i], NULL, measure_calls, &lanes[i]) != 0)
+				return 1;
+		}
+		measure_calls(&lanes[0]);
+		for (int i = 1; i < count; i++)
+			pthread_join(threads[i], NULL);
+	}
+	for (int i = 0; i < count; i++) {
+		clock_ns += typical(lanes[i].clock_ns) / count;
+		first_ns += typical(lanes[i].first_ns) / count;
+		second_ns += typical(lanes[i].second_ns) / count;
+		free(lanes[i].host);
+	}
+	printf("%.2f %.2f %.2f\n", clock_ns, first_ns, second_ns);
+	return 0;
 }
