@@ -31,7 +31,7 @@ static void put_mark(struct trace_writer *writer, const char *text, const char *
 		.name = name_number(text),
 		.domain = domain ? name_number(domain) : 0,
 		.type = begin_ticks == end_ticks ? MARK_INSTANT : MARK_SPAN,
-		.source = MARK_API,
+		.source = domain ? MARK_OWN : MARK_API,
 		.peer = MARK_NO_PEER,
 	};
 
@@ -72,6 +72,6 @@ void live_marks_finish(struct live_marks *marks, struct trace_writer *writer, ui
 {
 	if (marks->off_since_ticks == 0)
 		return;
-	put_mark(writer, LIVE_MARK_OFF, LIVE_MARK_DOMAIN, marks->off_since_ticks, ticks);
+	put_mark(writer, MARK_RECORDING_OFF, MARK_OWN_DOMAIN, marks->off_since_ticks, ticks);
 	marks->off_since_ticks = 0;
 }

@@ -11,11 +11,6 @@
 struct ring_control;
 struct trace_writer;
 
-/* Domain of the marks that are ours, and the name of the range during which nothing was recorded.
- */
-#define LIVE_MARK_DOMAIN "gputrace"
-#define LIVE_MARK_OFF	 "recording off"
-
 /* Zeros before the first poll. */
 struct live_marks {
 	uint64_t off_since_ticks; /* 0: recording is on */

@@ -134,7 +134,9 @@ struct gap_verdict idle_gap_judge(const struct model *model, int64_t begin_ns, i
 	int64_t inside_ns, other_ns, outside_ns, short_ns, until_ns;
 	uint32_t root, waiting;
 
-	if (!ended_by || ended_by->call == MODEL_NONE)
+	/* What is not recorded may have run in it. */
+	if (!ended_by || ended_by->call == MODEL_NONE ||
+	    blind_span_touches(model, begin_ns, end_ns))
 		return verdict;
 	launch = &model->calls[ended_by->call];
 	root = model_call_root(model, ended_by->call);

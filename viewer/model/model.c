@@ -79,6 +79,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 		model->rank = communicator_largest(model)->rank;
 	memory_live_build(model);
 	memory_owners_build(model);
+	blind_spans_merge(model);
 	step_detect(model);
 	ledger_build(model);
 	phases_build(model);
@@ -115,6 +116,7 @@ void model_free(struct model *model)
 	free(model->step_marks);
 	free(model->phase_marks);
 	free(model->site_phases);
+	free(model->blinds);
 	sample_series_free(model);
 	free(model->steps.items);
 	free(model);

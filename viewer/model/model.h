@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blind_span.h"
 #include "collective.h"
 #include "framework_memory.h"
 #include "kernel_class.h"
@@ -231,8 +232,10 @@ struct model {
 	size_t forward_site_count;
 	struct phase_mark *phase_marks; /* by begin */
 	size_t phase_mark_count;
-	bool has_uses;		      /* ranges name prefill, decode or validation */
-	uint8_t *site_phases;	      /* enum model_phase by index of sites */
+	bool has_uses;		   /* ranges name prefill, decode or validation */
+	uint8_t *site_phases;	   /* enum model_phase by index of sites */
+	struct blind_span *blinds; /* by begin, apart from each other */
+	size_t blind_count;
 	struct sample_series *series; /* what the collector sampled */
 	size_t series_count;
 	struct page_sample *page_samples; /* in file order */

@@ -22,7 +22,7 @@ struct model_builder {
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity, phase_mark_capacity, block_capacity;
 	size_t series_capacity, page_sample_capacity;
-	size_t communicator_capacity, collective_capacity;
+	size_t communicator_capacity, collective_capacity, blind_capacity;
 	bool is_imported; /* launches are without streams, 0 means nothing there */
 	struct graph_links graphs;
 	struct map kernels;	   /* NAME_KERNEL number -> index */
@@ -86,6 +86,13 @@ void step_detect(struct model *model);
 
 /* step_windows.c: the steps' windows on every device, and the outliers among them. */
 void step_windows_build(struct model *model);
+/* Which step a host time belongs to; SIZE_MAX none. */
+size_t step_at(const struct step_list *steps, int64_t host_ns);
+
+/* blind_span.c: times without records; sorted and merged; the steps that lack something. */
+void collect_blind_span(struct model_builder *builder, const struct record_mark *mark);
+void blind_spans_merge(struct model *model);
+void blind_spans_mark_steps(struct model *model);
 
 /* step_tokens.c: the launch sequence as small numbers. */
 struct step_tokens {

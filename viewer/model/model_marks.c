@@ -79,6 +79,10 @@ void collect_marks(struct model_builder *builder, const struct trace_batch *batc
 
 		if (mark->type == MARK_INSTANT || !mark->end_ticks)
 			continue;
+		if (mark->source == MARK_OWN) {
+			collect_blind_span(builder, mark);
+			continue;
+		}
 		if (mark->type == MARK_RANGE)
 			forward_collect(builder, batch->thread[i], mark);
 		meaning = meaning_of(builder, mark->name);

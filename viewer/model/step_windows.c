@@ -36,8 +36,7 @@ static uint32_t main_stream(const struct model *model, const struct model_device
 	return stream;
 }
 
-/* Which step a host time belongs to; SIZE_MAX none. */
-static size_t step_at(const struct step_list *steps, int64_t host_ns)
+size_t step_at(const struct step_list *steps, int64_t host_ns)
 {
 	size_t low = 0, high = steps->count;
 
@@ -170,6 +169,7 @@ void step_windows_build(struct model *model)
 		else
 			windows_of_device(model, device);
 	}
+	blind_spans_mark_steps(model);
 	if (model->steps.source != STEPS_NONE)
 		mark_outliers(model);
 }

@@ -63,6 +63,12 @@ static const struct quality_kind kinds[] = {
 	 "thread without a ring, or their call was lost. They count in the ledger; the idle time "
 	 "before\n"
 	 "them is \"unknown\".\n"},
+	{"GT908", "not recorded all the time",
+	 "Recording was switched off for a while (gputrace capture off), or kernels were timed in "
+	 "windows\n"
+	 "only (GPUTRACE_DUTY). Steps that touch such a time are \"partial\": they are in no mean "
+	 "and no\n"
+	 "finding. Idle time there is \"unknown\". Sums over the whole run are too low.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -166,6 +172,20 @@ static void check_losses(const struct model *model, struct quality *quality)
 				(unsigned long long)sums.bad_times));
 }
 
+static void check_blind(const struct model *model, struct quality *quality)
+{
+	double percent = blind_span_percent(model);
+
+	if (!model->blind_count)
+		return;
+	quality_add(quality, "GT908", "blind_percent", percent,
+		    text_format("Recording, or the times of kernels, were off %zu %s, %.1f %% of "
+				"the time; %zu of %zu steps are partial and in no mean.",
+				model->blind_count,
+				text_noun((double)model->blind_count, "time", "times"), percent,
+				model->steps.partial_count, model->steps.count));
+}
+
 static void check_ending(const struct model *model, struct quality *quality)
 {
 	const struct trace_health *health = model->source.health;
@@ -219,6 +239,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	check_ending(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);
+	check_blind(model, quality);
 	for (size_t i = 0; i < model->device_count; i++)
 		unlinked += model->devices[i].unlinked_ops;
 	if (unlinked)

@@ -326,6 +326,11 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 			context.rule->run(&context);
 		else if (!of->op_count)
 			rule_not_judged(&context, "there are no GPU times for this device");
+		else if (!of->ledger.steady_count && model->blind_count)
+			rule_not_judged(&context,
+					"no step has all its records: they were off for %.0f %% of "
+					"the time",
+					blind_span_percent(model));
 		else if (!of->ledger.steady_count)
 			rule_not_judged(&context, "the device did nothing in the steady steps");
 		else

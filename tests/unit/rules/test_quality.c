@@ -128,6 +128,31 @@ static void work_without_a_launch_is_counted(void **state)
 	bench_fini(&bench);
 }
 
+static void time_without_records_is_told(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	run_loop(&bench);
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_null(line_of(&quality, "GT908"));
+	quality_free(&quality);
+	bench_fini(&bench);
+	run_loop(&bench);
+	script_add_mark_of(bench.script, MARK_OWN, MARK_RECORDING_OFF,
+			   bench.machine.host_ns - 50000, bench.machine.host_ns + 1000000000);
+	bench_run(&bench);
+	quality_check(bench.model, &quality);
+	assert_non_null(line_of(&quality, "GT908"));
+	/* Less than all of it, although it ends long after the last record. */
+	assert_in_range((int)(100 * line_of(&quality, "GT908")->value), 1, 9900);
+	assert_float_equal(line_of(&quality, "GT908")->value, blind_span_percent(bench.model), 0);
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
 /* Ten launches per step whose work begins `early_ns` before its launch does. */
 static void run_shifted(struct bench *bench, int64_t early_ns)
 {
@@ -230,6 +255,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_without_an_end_says_how_far_it_is_complete),
 		cmocka_unit_test(a_file_cut_inside_its_first_group_promises_nothing),
 		cmocka_unit_test(work_without_a_launch_is_counted),
+		cmocka_unit_test(time_without_records_is_told),
 		cmocka_unit_test(clocks_that_disagree_by_more_than_the_gaps_are_said),
 		cmocka_unit_test(clocks_that_agree_well_enough_are_not_mentioned),
 		cmocka_unit_test(a_collector_that_takes_a_share_of_the_cpus_is_said),
