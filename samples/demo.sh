@@ -14,8 +14,7 @@ usage() {
 	cat <<-END
 	usage: samples/demo.sh [options]
 	  --simulated      use the simulated GPU although there is a real one
-	  --sample NAME    pageable_copy, unpadded_gemm, sync_in_loop, starved_input,
-	                   periodic_checkpoint or train_loop (default)
+	  --sample NAME    one of samples/*.cu (default: train_loop)
 	  --build-dir DIR  build there (default: build-demo)
 	  --no-install     fail rather than install packages
 	END
@@ -46,9 +45,27 @@ fi
 # Of the tests only the simulated GPU is built.
 setup_targets=(gputrace gputrace_viewer gputrace-collector samples)
 if [ $simulated = yes ] && [ -n "${CUDA_HOME:-}" ]; then
-	setup_targets+=(simcuda simrt simblas simcupti)
+	setup_targets+=(simcuda simrt simblas simblaslt simcupti simnccl simnvml sim_machine)
 fi
 setup_build release
+
+# Some samples suffer from their machine, or need several GPUs.
+use_machine() {
+	local name
+	case $sample in
+	cross_numa) name=cross-numa ;;
+	downgraded_link) name=worn-slot ;;
+	peer_staged | shared_uplink) name=small-switch ;;
+	exposed_allreduce) export SIMCUDA_GPUS=2 SIMCUDA_NCCL_GBS=0.5; return ;;
+	oom_fragmentation) export SIMCUDA_MEMORY_MIB=2048; return ;;
+	*) return ;;
+	esac
+	rm -rf "$build/demo-machine"
+	"$build/simcuda/sim_machine" "$repository/tests/simcuda/machines/$name.tsv" "$build/demo-machine" ||
+		stop "the simulated machine could not be made"
+	export SIMCUDA_MACHINE=$build/demo-machine GPUTRACE_ROOT=$build/demo-machine
+	export GPUTRACE_NVML=$build/simcuda/libnvidia-ml.so.1
+}
 
 gputrace=$build/bin/gputrace
 program=$build/samples/$sample
@@ -58,6 +75,7 @@ if [ $simulated = yes ]; then
 		stop "the simulated GPU needs the CUDA headers, and PyPI gave none: see $build/pip.log"
 	export LD_LIBRARY_PATH=$build/simcuda SIMCUDA_KERNEL_COSTS=$build/samples/costs.tsv
 	export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
+	use_machine
 fi
 
 # record_to FOLDER OPTION...
@@ -69,13 +87,15 @@ record_to() {
 	"$gputrace" record --output "$folder" -- "$program" "$@" || stop "$sample failed"
 }
 
-# The step time and findings of a report, as "78.1 ms, 5 findings".
+# The step time and findings of a report, as "78.1 ms per step (GT201)"; programs without steps have
+# their findings only.
 step_of() {
 	"$gputrace" report --json "$1" | python3 -c '
 import json, sys
-device = json.load(sys.stdin)["runs"][0]["devices"][0]
-names = " ".join(sorted({f["id"] for f in device["findings"]})) or "no findings"
-print("%.2f ms per step (%s)" % (device["ledger"]["step_median_ms"], names))'
+devices = [d for d in json.load(sys.stdin)["runs"][0]["devices"] if d.get("findings") is not None]
+names = " ".join(sorted({f["id"] for d in devices for f in d["findings"]})) or "no findings"
+step = devices[0].get("ledger", {}).get("step_median_ms")
+print("%.2f ms per step (%s)" % (step, names) if step else names)'
 }
 
 traces=$build/demo
