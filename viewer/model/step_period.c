@@ -26,6 +26,7 @@
 /* One optimizer group per period must explain about as much as the best period does: an optimizer
  * that runs layer by layer inside the backward pass does not tell steps. */
 #define OPTIMIZER_SLACK 0.1
+#define RUN_AHEAD	4 /* steps that a loop may launch before it first waits */
 
 struct anchor {
 	uint32_t first_token; /* UINT32_MAX: a single token */
@@ -47,6 +48,7 @@ struct period_search {
 	size_t begin, end; /* the window */
 	const struct step_tokens *tokens;
 	int32_t *reference, *current; /* token counts of segments */
+	size_t reference_asides;      /* downloads and waits in the reference */
 	size_t *starts;		      /* of the anchor being tried */
 	size_t start_capacity;
 };
@@ -136,8 +138,11 @@ static size_t set_reference(struct period_search *search, size_t starts, size_t 
 	while (chosen > 0 && search->starts[chosen + 1] - search->starts[chosen] != median)
 		chosen--;
 	memset(search->reference, 0, search->tokens->token_limit * sizeof(*search->reference));
-	for (size_t at = search->starts[chosen]; at < search->starts[chosen + 1]; at++)
+	search->reference_asides = 0;
+	for (size_t at = search->starts[chosen]; at < search->starts[chosen + 1]; at++) {
 		search->reference[search->token[at]]++;
+		search->reference_asides += search->tokens->is_aside[search->token[at]];
+	}
 	return search->starts[chosen + 1] - search->starts[chosen];
 }
 
@@ -320,6 +325,60 @@ static void anchors_try(struct period_search *search, struct anchor_list *list, 
 	}
 }
 
+/* A loop that waits for the step before the last lets its first steps go without the wait, which an
+ * anchor may need. They stand before the first start: the reference without its waits and
+ * downloads, a few times over. More often than RUN_AHEAD it is a loop of its own. Fills begins, the
+ * latest first. */
+static size_t find_run_ahead(struct period_search *search, size_t first_start,
+			     size_t reference_tokens, size_t *begins)
+{
+	size_t wanted = reference_tokens - search->reference_asides, end = first_start, found = 0;
+
+	while (wanted && found <= RUN_AHEAD) {
+		size_t begin = end, got = 0;
+
+		while (begin > 0 && got < wanted) {
+			uint16_t token = search->token[begin - 1];
+
+			if (!search->tokens->is_aside[token]) {
+				if (search->current[token] == search->reference[token])
+					break;
+				search->current[token]++;
+				got++;
+			}
+			begin--;
+		}
+		for (size_t at = begin; at < end; at++)
+			search->current[search->token[at]] = 0;
+		if (got < wanted)
+			break;
+		if (found < RUN_AHEAD)
+			begins[found] = begin;
+		found++;
+		end = begin;
+	}
+	return found > RUN_AHEAD ? 0 : found;
+}
+
+static void prepend_run_ahead(struct period_search *search, struct step_period *period)
+{
+	size_t begins[RUN_AHEAD], found, tokens;
+
+	if (period->count < MIN_STARTS)
+		return;
+	tokens = set_reference(search, period->count, median_length(search->starts, period->count));
+	if (!search->reference_asides)
+		return; /* it never waits */
+	found = find_run_ahead(search, search->starts[0], tokens, begins);
+	while (search->start_capacity < period->count + found)
+		search->starts = array_grow(search->starts, &search->start_capacity,
+					    sizeof(*search->starts));
+	memmove(search->starts + found, search->starts, period->count * sizeof(*search->starts));
+	for (size_t i = 0; i < found; i++)
+		search->starts[i] = begins[found - 1 - i];
+	period->count += found;
+}
+
 void step_period_find(const struct step_tokens *tokens, struct step_period *period)
 {
 	struct period_search search = {
@@ -363,6 +422,7 @@ void step_period_find(const struct step_tokens *tokens, struct step_period *peri
 		if (search.begin && chosen->first_token != UINT32_MAX)
 			search.begin--;
 		period->count = find_starts(&search, chosen, search.begin, tokens->count);
+		prepend_run_ahead(&search, period);
 		period->starts = search.starts;
 		search.starts = NULL;
 	} else {

@@ -370,6 +370,43 @@ static void warm_up_and_partial_steps_are_left_out(void **state)
 	script_free(loop.script);
 }
 
+/* Two products per step; from some step on the host waits for the step before the last. */
+static size_t paced_steps(int unpaced, int paced)
+{
+	struct record_gemm gemm = script_gemm_f16(1024, 1024, 1024);
+	struct loop loop;
+	struct model *model;
+	size_t count;
+
+	loop_init(&loop);
+	for (int step = 0; step < unpaced + paced; step++) {
+		machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16_128x128", 500000);
+		machine_gemm(&loop.machine, &gemm, "ampere_fp16_s16816gemm_fp16_128x128", 500000);
+		if (step >= unpaced)
+			machine_sync(&loop.machine, "cudaEventSynchronize", SYNC_EVENT);
+	}
+	model = script_model(loop.script);
+	assert_int_equal(model->steps.source, STEPS_PERIOD);
+	count = model->steps.count;
+	model_free(model);
+	script_free(loop.script);
+	return count;
+}
+
+static void first_steps_that_run_ahead_of_the_wait_are_steps(void **state)
+{
+	(void)state;
+	assert_int_equal(paced_steps(0, 30), 30);
+	assert_int_equal(paced_steps(2, 28), 30);
+	assert_int_equal(paced_steps(3, 27), 30);
+}
+
+static void a_long_loop_without_waits_is_another_loop(void **state)
+{
+	(void)state;
+	assert_in_range(paced_steps(20, 40), 39, 40);
+}
+
 static void a_stalled_step_stands_apart(void **state)
 {
 	struct loop loop;
@@ -408,6 +445,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regular_loop_is_found_with_its_launch_count),
 		cmocka_unit_test(loop_without_optimizer_names_is_found_by_its_period),
+		cmocka_unit_test(first_steps_that_run_ahead_of_the_wait_are_steps),
+		cmocka_unit_test(a_long_loop_without_waits_is_another_loop),
 		cmocka_unit_test(jitter_in_time_changes_nothing),
 		cmocka_unit_test(dynamic_shapes_with_other_kernels_keep_the_steps),
 		cmocka_unit_test(micro_batches_are_grouped_to_the_optimizer),
