@@ -9,6 +9,7 @@ NUMBERS = {
     "GT102": "{pageable_gbs:.2f} of {pinned_gbs:.2f} GB/s",
     "GT103": "{waits_per_step:.0f} per step",
     "GT106": "gen {link_gen:.0f} x{link_width:.0f} of gen {link_gen_able:.0f} x{link_width_able:.0f}",
+    "GT108": "pinned, on the stream that computes",
     "GT109": "{achieved_gbs:.2f} GB/s between GPU {from_gpu:.0f} and {to_gpu:.0f}",
     "GT110": "{calls_per_step:.1f} calls per step",
     "GT111": "{shared_gbs:.2f} of {solo_gbs:.2f} GB/s",
@@ -20,9 +21,13 @@ NUMBERS = {
     "GT403": "{requested_mib:.0f} MiB asked for",
     "GT404": "{fragmented_mib:.0f} MiB fragmented",
     "GT406": "{pairs_per_step:.1f} pairs per step",
+    "GT408": "{peak_percent:.0f} % of memory",
     "GT501": "{kernels_per_step:.0f} kernels per step",
     "GT503": "{waits_per_step:.0f} per step",
     "GT601": "{exposed_percent:.0f} % exposed, {kernels_per_step:.0f} sums",
+    "GT603": "{collectives_per_step:.0f} sums of {median_bytes:.0f} bytes per step",
+    "GT705": "{code} from {call}",
+    "GT706": "{variable}={value}",
 }
 
 

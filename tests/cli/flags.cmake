@@ -94,6 +94,12 @@ foreach(variant IN LISTS flag_variants)
   flags_test(resting_link_${variant} resting_link ${variant} ROWS "downgraded_link --pause-ms"
     CELLS finding log live ARGS ${variant} SERIAL)
 
+  # Faults of options and of the environment: rows by their findings.
+  if(variant MATCHES "^(shared|driver)$")
+    flags_test(planted_${variant} planted ${variant} ROWS GT603 GT705 GT706 GT408 GT108
+      CELLS finding twin ARGS ${variant} SERIAL)
+  endif()
+
   set(row_two "exposed_allreduce --ranks 2")
   set(row_four "exposed_allreduce --ranks 4")
   set(row_train "train_loop --ranks 4")
