@@ -6,6 +6,7 @@
 #include "capture.h"
 
 #include "device.h"
+#include "gpu_events.h"
 #include "pointers.h"
 
 struct ends {
@@ -30,6 +31,7 @@ static void write_copy(struct call *call, const struct ends *ends, uint64_t size
 	copy->destination_kind = ends->dst_kind;
 	copy->reserved0 = 0;
 	copy->peer_device = peer_device;
+	gpu_events_told_copy(call->thread, copy);
 	thread_commit(call->thread);
 }
 

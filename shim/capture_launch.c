@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu_activity.h"
+#include "gpu_events.h"
 #include "kernels.h"
 
 /* Asking the driver would be a call while a capture is open, of which the shim makes none. */
@@ -40,6 +41,7 @@ void capture_launch(struct call *call, const void *function, const dim3 *grid, c
 	launch->block[2] = block->z;
 	launch->shared_bytes = (uint32_t)shared_bytes;
 	launch->launch_flags = flags & ~(unsigned int)LAUNCH_BY_HANDLE;
+	gpu_events_told_launch(call->thread, launch);
 	thread_commit(call->thread);
 }
 

@@ -36,7 +36,7 @@ static struct {
 	_Atomic uint32_t is_leaving; /* somebody waits for it */
 	_Atomic uint32_t is_reset;   /* CUPTI has forgotten us */
 	_Atomic uint64_t kinds;	     /* bits: wanted by us */
-	_Atomic uint64_t paused_at_ns, paused_ns;
+	_Atomic uint64_t paused_at_ns, paused_ns, paused_at_ticks;
 	_Atomic uint32_t pauses;
 	struct callback_set wanted;
 } us;
@@ -128,6 +128,13 @@ static void wait_for_own_thread(void)
 	}
 }
 
+static void note_pause(void)
+{
+	atomic_store(&us.paused_at_ticks, ticks_now());
+	atomic_store(&us.paused_at_ns, ticks_monotonic());
+	atomic_fetch_add(&us.pauses, 1);
+}
+
 /* The program gets CUPTI: what is ours comes back now, work in flight without times. */
 static void stand_back(void)
 {
@@ -144,8 +151,7 @@ static void stand_back(void)
 	/* By force: what CUPTI kept would come back to the program later. */
 	cupti->ActivityFlushAll(1);
 	set_zeroed(cupti, 0);
-	atomic_store(&us.paused_at_ns, ticks_monotonic());
-	atomic_fetch_add(&us.pauses, 1);
+	note_pause();
 	atomic_store(&us.is_leaving, 0);
 	thread_unmute(thread);
 	SHIM_LOG(INFO, "CUPTI is the program's for now");
@@ -201,6 +207,12 @@ bool cupti_share_resume(void)
 	return true;
 }
 
+bool cupti_share_paused_since(uint64_t *begin_ticks)
+{
+	*begin_ticks = atomic_load(&us.paused_at_ticks);
+	return atomic_load(&us.paused_at_ns) != 0;
+}
+
 uint32_t cupti_share_pauses(uint64_t *total_ns)
 {
 	uint64_t since_ns = atomic_load(&us.paused_at_ns);
@@ -235,8 +247,7 @@ int cupti_share_open(const struct cupti *cupti, const char **what)
 	bool is_programs = atomic_load(&program.kinds) != 0;
 	atomic_store(&us.owner, is_programs ? OWNER_PROGRAM : OWNER_US);
 	if (is_programs) {
-		atomic_store(&us.paused_at_ns, ticks_monotonic());
-		atomic_fetch_add(&us.pauses, 1);
+		note_pause();
 	} else {
 		set_zeroed(cupti, 1);
 	}

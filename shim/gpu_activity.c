@@ -21,7 +21,9 @@
 #include "cupti_others.h"
 #include "cupti_share.h"
 #include "gpu_buffers.h"
+#include "gpu_events.h"
 #include "gpu_records.h"
+#include "mark_name.h"
 #include "options.h"
 #include "own_threads.h"
 #include "real.h"
@@ -115,6 +117,27 @@ static void count_dropped(void)
 	size_t dropped = 0;
 	if (!cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		gpu_records_count_dropped(dropped);
+}
+
+/* The time in which nothing of the GPU was recorded: what is judged leaves it out. */
+static void mark_pause(struct thread *thread, uint64_t begin_ticks)
+{
+	uint64_t name = mark_name_write(thread, MARK_GPU_OFF, strlen(MARK_GPU_OFF));
+	uint64_t domain = mark_name_write(thread, MARK_OWN_DOMAIN, strlen(MARK_OWN_DOMAIN));
+	struct record_mark *mark = thread_reserve(thread, RECORD_KIND_mark, sizeof(*mark));
+	if (!mark)
+		return;
+	*mark = (struct record_mark){
+		.head = {RECORD_KIND_mark, sizeof(*mark), 0},
+		.begin_ticks = begin_ticks,
+		.end_ticks = ticks_now(),
+		.name = name,
+		.domain = domain,
+		.type = MARK_SPAN,
+		.source = MARK_OWN,
+		.peer = MARK_NO_PEER,
+	};
+	thread_commit(thread);
 }
 
 static void tell_pauses(void)
@@ -218,7 +241,10 @@ static void fetch(struct thread *thread, uint32_t forced)
 	thread_mute();
 	bool is_back = cupti_share_resume();
 	thread_unmute(thread);
-	uint64_t total_ns;
+	uint64_t total_ns, begin_ticks;
+	cupti_share_paused_since(&begin_ticks);
+	if (is_back)
+		mark_pause(thread, begin_ticks);
 	if (is_back || cupti_share_pauses(&total_ns) != pauses_told)
 		tell_pauses();
 }
@@ -239,8 +265,11 @@ static void *activity_thread(void *unused)
 	}
 	if (thread) {
 		/* Only now by force: what is in flight comes back without an end, for good. */
+		uint64_t begin_ticks;
 		fetch(thread, 1);
 		tell_pauses();
+		if (cupti_share_paused_since(&begin_ticks))
+			mark_pause(thread, begin_ticks);
 		thread_retire(thread);
 	}
 	atomic_store_explicit(&stopped, 1, memory_order_release);
@@ -337,8 +366,23 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 	return NULL;
 }
 
+static void start_events(void)
+{
+	struct thread *thread = thread_now;
+	thread_mute();
+	const char *reason = gpu_events_start();
+	thread_unmute(thread);
+	session_info("gpu_times.source", reason ? "none" : "events");
+	if (reason)
+		session_info("gpu_times.reason", reason);
+}
+
 void gpu_activity_start(void)
 {
+	if (!strcmp(shim_options.gpu, "events")) {
+		start_events();
+		return;
+	}
 	struct thread *thread = thread_now;
 	char text[256], missing[256] = "", source[64];
 	thread_mute();
@@ -373,6 +417,7 @@ void gpu_activity_start(void)
 
 void gpu_activity_finish(void)
 {
+	gpu_events_finish();
 	if (!atomic_load_explicit(&running, memory_order_acquire))
 		return;
 	uint64_t begin_ns = ticks_monotonic();
@@ -393,6 +438,7 @@ void gpu_activity_forget(void)
 	atomic_store(&running, 0);
 	gpu_buffers_forget();
 	cupti_share_forget();
+	gpu_events_forget();
 	pauses_told = 0;
 	managed_asked = managed_told = false;
 	flush_result = 0;

@@ -339,6 +339,7 @@ enum mark_source { MARK_NVTX = 1, MARK_TORCH = 2, MARK_API = 3, MARK_OWN = 4 };
 #define MARK_OWN_DOMAIN	   "gputrace" /* and the names of OWN: */
 #define MARK_RECORDING_OFF "recording off"
 #define MARK_KERNELS_OFF   "kernel times off" /* of what is launched in it */
+#define MARK_GPU_OFF	   "GPU times off"    /* no record of the GPU at all */
 
 /* A step is a mark whose name says so ("ProfilerStep#12"); the model decides. */
 struct record_mark {

@@ -18,6 +18,10 @@
 	ROW(name, PTSZ, HIDDEN, effect, params, args, (void)0, __VA_ARGS__)
 #define WRAP_PTDS(name, effect, params, args, ...)                                                 \
 	ROW(name, PTDS, PUBLIC, effect, params, args, (void)0, __VA_ARGS__)
+/* Work that is issued to a stream: what says which kind of work, for measuring it by events. */
+#define WRAP_TIMED_PTSZ(name, what, stream, effect, params, args, ...)                             \
+	ROW(name, PTSZ, PUBLIC, effect, params, args, gpu_events_before(call, what, stream),       \
+	    gpu_events_after(call, stream), __VA_ARGS__)
 #define WRAP_BEFORE(name, effect, params, args, before, ...)                                       \
 	ROW(name, ONE, PUBLIC, effect, params, args, before, __VA_ARGS__)
 #define WRAP_BEFORE_PTSZ(name, effect, params, args, before, ...)                                  \

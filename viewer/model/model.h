@@ -164,6 +164,13 @@ struct model_device {
 	struct device_ledger ledger;
 };
 
+/* What was measured by pairs of events instead of CUPTI; copies [0] to the GPU, [1] back. */
+struct event_times {
+	size_t count; /* operations with a time, 0: CUPTI's or none */
+	uint64_t bytes[2];
+	int64_t busy_ns[2];
+};
+
 enum step_source {
 	STEPS_NONE = 0,	 /* the whole run stands for one step */
 	STEPS_MARKS,	 /* ranges that the program named */
@@ -242,6 +249,7 @@ struct model {
 	size_t page_sample_count;
 	uint64_t failed_calls; /* returned an error */
 	bool has_gpu_times;
+	struct event_times event_times;
 
 	struct step_list steps;
 };

@@ -244,11 +244,36 @@ static void link_kernel(struct model *model, struct gpu_op *op)
 		op->detail = call->detail;
 }
 
+/* Pairs of events time some operations, with the waiting around them: sums of copies can be told of
+ * them, and nothing that needs all operations. Without CUPTI the model has no operations. */
+static void set_apart_events(struct model *model)
+{
+	const char *source = model->source.info(model->source.context, "gpu_times.source");
+
+	if (!source || strcmp(source, "events") != 0)
+		return;
+	model->event_times.count = model->op_count;
+	for (size_t i = 0; i < model->op_count; i++) {
+		const struct gpu_op *op = &model->ops[i];
+		const struct transfer *transfer = &model->transfers[op->detail];
+		bool is_back;
+
+		if (op->type != GPU_OP_COPY ||
+		    (transfer->direction != COPY_H2D && transfer->direction != COPY_D2H))
+			continue;
+		is_back = transfer->direction == COPY_D2H;
+		model->event_times.bytes[is_back] += transfer->size_bytes;
+		model->event_times.busy_ns[is_back] += op->end_ns - op->begin_ns;
+	}
+	model->op_count = 0;
+}
+
 static void link_ops(struct model_builder *builder)
 {
 	struct model *model = builder->model;
 	struct correlation_index index;
 
+	set_apart_events(model);
 	run_sort(model->ops, model->op_count, sizeof(*model->ops), compare_ops);
 	correlation_build(model, &index);
 	for (size_t i = 0; i < model->op_count; i++) {

@@ -31,7 +31,9 @@ static const struct quality_kind kinds[] = {
 	 "enabling\n"
 	 "it failed; the reason is printed. The ledger and every rule that rests on it are not "
 	 "judged;\n"
-	 "what the host called is complete.\n"},
+	 "what the host called is complete. With GPUTRACE_GPU=events only some operations have "
+	 "times;\n"
+	 "while a profiler of the program's own had CUPTI, none has.\n"},
 	{"GT903", "zero or impossible timestamps",
 	 "CUPTI delivered records without times or with an end before their begin. They are "
 	 "counted\n"
@@ -220,13 +222,51 @@ static void check_ending(const struct model *model, struct quality *quality)
 		    text_take(&text));
 }
 
+/* Pairs of events tell of some operations, and of the waiting around them. */
+static void check_events(const struct model *model, struct quality *quality)
+{
+	const struct event_times *times = &model->event_times;
+	const char *counts = model->source.info(model->source.context, "gpu_times.events");
+	struct text text;
+
+	text_init(&text);
+	text_addf(&text,
+		  "GPU times come from pairs of events: %s. They include what the stream "
+		  "waited for.",
+		  counts ? counts : "how many is not told");
+	for (int back = 0; back < 2; back++) {
+		if (times->busy_ns[back] > 0)
+			text_addf(&text, " Copies %s: %.1f MiB in %.2f ms.",
+				  back ? "back" : "to the GPU",
+				  (double)times->bytes[back] / 1048576,
+				  (double)times->busy_ns[back] / 1e6);
+	}
+	text_add(&text, " Most launches have no time, so the ledger and what rests on it cannot be "
+			"made; with CUPTI they can.");
+	quality_add(quality, "GT902", "gpu_operations", (double)times->count, text_take(&text));
+}
+
+/* Why: the time itself is a mark (GT908). */
+static void check_pauses(const struct model *model, struct quality *quality)
+{
+	const char *pauses = model->source.info(model->source.context, "gpu_times.paused");
+
+	if (pauses && model->has_gpu_times)
+		quality_add(quality, "GT902", "gpu_operations", (double)model->op_count,
+			    text_format("GPU times are absent for a part of the recording: %s. "
+					"Steps that it touches are left out.",
+					pauses));
+}
+
 void quality_check(const struct model *model, struct quality *quality)
 {
 	uint64_t unlinked = 0;
 
 	memset(quality, 0, sizeof(*quality));
 	check_losses(model, quality);
-	if (!model->has_gpu_times) {
+	if (model->event_times.count)
+		check_events(model, quality);
+	else if (!model->has_gpu_times) {
 		const char *reason =
 			model->source.info(model->source.context, QUALITY_GPU_REASON_KEY);
 
@@ -236,6 +276,7 @@ void quality_check(const struct model *model, struct quality *quality)
 				    "made.",
 				    reason ? ": " : "", reason ? reason : ""));
 	}
+	check_pauses(model, quality);
 	check_ending(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);

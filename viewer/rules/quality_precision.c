@@ -83,6 +83,20 @@ static double info_number(const struct model *model, const char *key)
 	return text ? strtod(text, NULL) : 0;
 }
 
+/* What CUPTI says that its own work cost the program's threads. */
+static void check_cupti(const struct model *model, struct quality *quality, double run_ms)
+{
+	double cupti_ms = info_number(model, "gpu_times.overhead_ns") / 1e6;
+	double percent = run_ms >= OVERHEAD_LEAST_MS ? 100.0 * cupti_ms / run_ms : 0;
+
+	if (percent >= OVERHEAD_PERCENT)
+		quality_add(quality, "GT906", "cupti_percent", percent,
+			    text_format("CUPTI itself took %.0f ms of the program's threads in "
+					"%.0f ms, %.1f %%, by its own records (buffers, "
+					"instrumentation). GPUTRACE_GPU=events does without it.",
+					cupti_ms, run_ms, percent));
+}
+
 void quality_check_overhead(const struct model *model, struct quality *quality)
 {
 	double cpu_ms = info_number(model, "collector.cpu_us") / 1e3;
@@ -91,6 +105,7 @@ void quality_check_overhead(const struct model *model, struct quality *quality)
 	const char *mode = model->source.info(model->source.context, "collector.mode");
 	double percent;
 
+	check_cupti(model, quality, run_ms);
 	if (cpus < 1)
 		cpus = 1;
 	if (!(cpu_ms > 0) || !(run_ms >= OVERHEAD_LEAST_MS))
