@@ -13,16 +13,17 @@
 #include "record_schema.h"
 #include "trace_check.h"
 
-static const char usage[] =
-	"usage: gputrace check [--list] [--json] TRACE...\n"
-	"\n"
-	"Verifies every checksum of a trace file and decodes every chunk, whatever its index says.\n"
-	"\n"
-	"  --list   print every chunk with its offset, type, rows and verdict\n"
-	"  --json   print JSON (schema gputrace.check/1)\n"
-	"\n"
-	"Exit status: 0 whole, 1 damaged, 3 undamaged but cut short (it has no end), 4 not readable;\n"
-	"of several files the worst.\n";
+static const char usage[] = "usage: gputrace check [--list] [--json] TRACE...\n"
+			    "\n"
+			    "Verifies every checksum of a trace file and decodes every chunk, "
+			    "whatever its index says.\n"
+			    "\n"
+			    "  --list   print every chunk with its offset, type, rows and verdict\n"
+			    "  --json   print JSON (schema gputrace.check/1)\n"
+			    "\n"
+			    "Exit status: 0 whole, 1 damaged, 3 undamaged but cut short (it has no "
+			    "end), 4 not readable;\n"
+			    "of several files the worst.\n";
 
 static const char *type_name(const struct checked_chunk *chunk)
 {
@@ -108,7 +109,8 @@ static void print_text(const char *path, const struct trace_check *check)
 	if (check->has_index && !check->index_is_right)
 		printf("  The index does not describe the file.\n");
 	if (check->spare)
-		printf("  Damaged copies of chunks that stand whole elsewhere: %u; nothing is lost by "
+		printf("  Damaged copies of chunks that stand whole elsewhere: %u; nothing is lost "
+		       "by "
 		       "them.\n",
 		       check->spare);
 	if (check->unreadable)
@@ -162,8 +164,11 @@ static void add_json(struct json *json, const char *path, const struct trace_che
 /* Damaged is worse than cut short, unreadable is the worst. */
 static int worse_of(int one, int other)
 {
-	static const int ranks[] = {[EXIT_OK] = 0, [EXIT_GATE_FAILED] = 2, [EXIT_USAGE] = 0,
-				    [EXIT_NOT_JUDGED] = 1, [EXIT_UNREADABLE] = 3};
+	static const int ranks[] = {[EXIT_OK] = 0,
+				    [EXIT_GATE_FAILED] = 2,
+				    [EXIT_USAGE] = 0,
+				    [EXIT_NOT_JUDGED] = 1,
+				    [EXIT_UNREADABLE] = 3};
 
 	return ranks[one] >= ranks[other] ? one : other;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The link of a device as the recording saw it, if it was awake when it was seen: an idle link drops
- * to generation 1 and its rate then says nothing.
+ * The link of a device as the recording saw it, if it was awake when it was seen: an idle link
+ * drops to generation 1 and its rate then says nothing.
  */
 #ifndef GPUTRACE_RULES_SEEN_LINK_H
 #define GPUTRACE_RULES_SEEN_LINK_H

@@ -142,7 +142,8 @@ static void a_flipped_byte_is_noticed_wherever_it_is(void **state)
 			expect_recovery(rows);
 		assert_int_equal(pwrite(fd, &golden.data[at], 1, (off_t)at), 1);
 	}
-	/* Only what fills up to a multiple of 8 has no checksum: at most 15 bytes for each chunk. */
+	/* Only what fills up to a multiple of 8 has no checksum: at most 15 bytes for each chunk.
+	 */
 	assert_in_range(unnoticed, 0, 15 * 13);
 	close(fd);
 	free(golden.data);
