@@ -93,7 +93,7 @@ static void run(const char *program, double rate, double seconds)
 
 int main(int argc, char **argv)
 {
-	static const double rates[] = {0.1e6, 0.5e6, 1e6, 2e6, 4e6};
+	static const double rates[] = {0.1e6, 0.5e6, 1e6, 2e6, 4e6, 6e6, 8e6};
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
 
 	if (argc < 2) {
