@@ -87,9 +87,9 @@ if "python" not in parts:
     row("Python line", "not measured: no python3, or the test libsite_probe.so was not built")
 for line in parts.get("bytes", []):
     mode, size = line.split()
-    # uftrace saw the clock's and the pause's calls too; what counts is bytes per call that was traced.
+    # LTTng's wrapper traces copies, uftrace waits too.
     calls = options.calls / 2 if mode == "lttng" else options.calls
-    row("bytes per call in this loop, " + {"recorded": "gputrace"}.get(mode, mode), "%.2f" % (int(size) / calls))
+    row("bytes per call, " + mode, "%.2f" % (int(size) / calls))
 
 # ---- file ----
 codec = "\n".join(parts.get("codec", []))

@@ -81,9 +81,8 @@ for ((i = 0; i < pairs; i++)); do
 	for mode in plain recorded native; do echo "$mode.2 $(one $mode 2)"; done
 	for mode in plain $(has heaptrack && echo heaptrack); do echo "$mode.m $(one $mode malloc)"; done
 done >"$out/calls"
-one recorded 1 >/dev/null
 calls=$((61 * 40000))
-for mode in recorded uftrace lttng; do
+for mode in uftrace lttng; do # ours: the codec's figure, since rings that are full lose calls
 	[ -d "$out/$mode.d" ] && echo "$mode $(file_bytes "$out/$mode.d")"
 done >"$out/bytes"
 

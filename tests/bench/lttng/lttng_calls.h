@@ -12,16 +12,18 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(bench, call,
+LTTNG_UST_TRACEPOINT_EVENT(
+	bench, call,
 	LTTNG_UST_TP_ARGS(uint64_t, ticks, const void *, to, const void *, from, uint64_t, bytes,
 			  int32_t, kind, int32_t, result),
 	LTTNG_UST_TP_FIELDS(
-		lttng_ust_field_integer(uint64_t, ticks, ticks)
-		lttng_ust_field_integer_hex(uint64_t, to, (uint64_t)(uintptr_t)to)
-		lttng_ust_field_integer_hex(uint64_t, from, (uint64_t)(uintptr_t)from)
-		lttng_ust_field_integer(uint64_t, bytes, bytes)
-		lttng_ust_field_integer(int32_t, kind, kind)
-		lttng_ust_field_integer(int32_t, result, result)))
+		lttng_ust_field_integer(uint64_t, ticks,
+					ticks) lttng_ust_field_integer_hex(uint64_t, to,
+									   (uint64_t)(uintptr_t)to)
+			lttng_ust_field_integer_hex(uint64_t, from, (uint64_t)(uintptr_t)from)
+				lttng_ust_field_integer(uint64_t, bytes, bytes)
+					lttng_ust_field_integer(int32_t, kind, kind)
+						lttng_ust_field_integer(int32_t, result, result)))
 
 #endif
 
