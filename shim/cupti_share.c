@@ -283,6 +283,16 @@ int cupti_share_enable_kind(int kind)
 	return result;
 }
 
+int cupti_share_disable_kind(int kind)
+{
+	int result = 0;
+	if (atomic_load(&us.owner) == OWNER_US)
+		result = us.cupti->ActivityDisable(kind);
+	if (!result)
+		atomic_fetch_and(&us.kinds, ~kind_bit(kind));
+	return result;
+}
+
 bool cupti_share_enter(void)
 {
 	atomic_store(&us.is_inside, 1);

@@ -26,6 +26,7 @@ void cupti_share_close(void);
 int cupti_share_enable_callback(int domain, uint32_t id);
 /* The kind is wanted by us, and enabled unless the program has CUPTI now; CUPTI's result. */
 int cupti_share_enable_kind(int kind);
+int cupti_share_disable_kind(int kind);
 /* Around every visit to CUPTI by our thread: false, CUPTI is not ours now. */
 bool cupti_share_enter(void);
 void cupti_share_leave(void);

@@ -23,6 +23,7 @@
 #include "gpu_buffers.h"
 #include "gpu_events.h"
 #include "gpu_records.h"
+#include "gpu_switch.h"
 #include "mark_name.h"
 #include "options.h"
 #include "own_threads.h"
@@ -227,12 +228,14 @@ static void fetch(struct thread *thread, uint32_t forced)
 		result = cupti.ActivityFlushAll(forced);
 		count_dropped();
 		enable_managed();
+		gpu_switch_turn();
 	}
 	thread_unmute(thread);
 	session_clock(is_ours ? read_gpu_clock : NULL);
 	cupti_share_leave();
 	gpu_activity_drain();
 	gpu_records_write_losses(thread);
+	gpu_switch_tell(thread, forced != 0);
 	tell_flush(result);
 	tell_overhead(forced != 0);
 	tell_managed();
@@ -258,7 +261,7 @@ static void *activity_thread(void *unused)
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
 		gpu_buffers_prepare();
-		struct timespec period = {0, PERIOD_MS * 1000000};
+		struct timespec period = {0, gpu_switch_wait_ms(PERIOD_MS) * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
 		if (!atomic_load(&stop))
 			fetch(thread, 0);
@@ -393,6 +396,7 @@ void gpu_activity_start(void)
 		atomic_store(&stop, 0);
 		atomic_store(&stopped, 0);
 		atomic_store_explicit(&running, 1, memory_order_release);
+		gpu_switch_open(cupti.version, !strcmp(graphs, "whole"));
 		if (own_threads_start("gputrace-gpu", activity_thread)) {
 			atomic_store(&running, 0);
 			cupti_share_close();

@@ -55,6 +55,14 @@ enum ring_slot_state {
 	RING_SLOT_RETIRED = 3  /* producer gone; the collector drains it, then sets FREE */
 };
 
+/* What CUPTI times of graphs; AS_STARTED: nobody has asked for another. */
+enum ring_graphs {
+	RING_GRAPHS_AS_STARTED = 0,
+	RING_GRAPHS_WHOLE = 1,
+	RING_GRAPHS_NODES = 2,
+	RING_GRAPHS_REFUSED = 3
+};
+
 enum ring_mark_state { RING_MARK_FREE = 0, RING_MARK_WRITING = 1, RING_MARK_READY = 2 };
 
 /*
@@ -120,6 +128,11 @@ struct ring_control {
 	_Alignas(64) _Atomic uint32_t mark_state; /* enum ring_mark_state */
 	uint32_t mark_bytes;			  /* at most sizeof(mark_text) */
 	char mark_text[248];
+
+	/* `gputrace capture nodes|whole` stores what it wants (release); the shim answers in
+	 * graphs_now, for graphs that are instantiated later. */
+	_Alignas(64) _Atomic uint32_t graphs_wanted; /* enum ring_graphs */
+	_Atomic uint32_t graphs_now;		     /* likewise; AS_STARTED: CUPTI is not in use */
 };
 
 static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");

@@ -186,6 +186,8 @@ static void control_page_fields_are_where_the_document_says(void **state)
 	EXPECT_FIELD(ring_control, mark_state);
 	EXPECT_FIELD(ring_control, mark_bytes);
 	EXPECT_FIELD(ring_control, mark_text);
+	EXPECT_FIELD(ring_control, graphs_wanted);
+	EXPECT_FIELD(ring_control, graphs_now);
 	EXPECT_FIELD(ring_header, tail);
 	EXPECT_FIELD(ring_header, dropped);
 }
