@@ -30,7 +30,12 @@ shim=$build/lib/libgputrace.so
 	exit 1
 }
 out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+# A session daemon of LTTng that was started here ends here.
+finish() {
+	[ ! -s "$out/sessiond.pid" ] || kill "$(cat "$out/sessiond.pid")"
+	rm -rf "$out"
+}
+trap finish EXIT
 note() { echo "run.sh: $*" >&2; }
 has() { command -v "$1" >/dev/null; }
 
@@ -50,7 +55,7 @@ lttng_library=
 if has lttng && gcc -O2 -shared -fPIC -I"$here/lttng" -o "$out/liblttng_calls.so" \
 	"$here/lttng/lttng_calls.c" -llttng-ust -ldl 2>"$out/gcc"; then
 	lttng_library=$out/liblttng_calls.so
-	pgrep -x lttng-sessiond >/dev/null || lttng-sessiond --daemonize >/dev/null 2>&1 || lttng_library=
+	pgrep -x lttng-sessiond >/dev/null || lttng-sessiond --daemonize --pidfile="$out/sessiond.pid" >/dev/null 2>&1 || lttng_library=
 fi
 
 one() { # MODE ARGUMENT: prints "clock copy wait" and leaves what was written in $out/MODE.d
