@@ -17,8 +17,9 @@ from simlog import read_log
 
 TYPES = {0: "f32", 1: "f64", 2: "f16", 14: "bf16"}  # cudaDataType_t of the samples
 OPERATIONS = {0: "N", 1: "T", 2: "C"}
-# Of a duration. How fast two clocks go is taken from a run of some milliseconds on a busy machine.
-ROUNDING_NS, CLOCK_RATE = 2, 2e-4
+# Of a duration. How fast two clocks go is taken from pairs some milliseconds apart, one of which may
+# have been taken while another program had the CPU: seen was 9e-4.
+ROUNDING_NS, CLOCK_RATE = 2, 2e-3
 # Calls about graphs, by the end of their names; runtime calls that the simulated log leaves out.
 GRAPH_CALLS = {"begincapture": "capture_begin", "begincapturetograph": "capture_begin",
                "endcapture": "capture_end", "graphcreate": "create", "graphclone": "create",
