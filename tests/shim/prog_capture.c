@@ -3,10 +3,12 @@
  * Captures and graphs as the shim meets them; prints every result code. usage: prog_capture MODE
  *   thread     memory taken and given back in a capture of the thread's own default stream
  *   late N     makes a graph of two sets, waits for a line on standard input, launches it N times
+ *   early N    likewise, and waits for a line before it makes the graph; says its peak of memory
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda_runtime_api.h>
 
@@ -41,25 +43,49 @@ static void thread_stream(void)
 	PRINT(cudaFreeAsync(memory, OWN_STREAM));
 }
 
-static void late(unsigned long launches)
+static void wait_for_line(const char *word)
+{
+	char line[16];
+
+	printf("%s\n", word);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		exit(2);
+}
+
+static void print_peak(void)
+{
+	char line[128];
+	FILE *status = fopen("/proc/self/status", "r");
+
+	while (status && fgets(line, sizeof(line), status)) {
+		if (!strncmp(line, "VmHWM:", 6))
+			fputs(line, stdout);
+	}
+	if (status)
+		fclose(status);
+}
+
+static void late(unsigned long launches, int is_early)
 {
 	cudaGraphExec_t executable;
 	cudaStream_t stream;
 	cudaGraph_t graph;
-	char line[16], *memory;
+	char *memory;
 	unsigned long failed = 0;
 
 	PRINT(cudaStreamCreate(&stream));
 	PRINT(cudaMalloc((void **)&memory, 4096));
+	if (is_early) {
+		printf("process %d\n", (int)getpid());
+		wait_for_line("open");
+	}
 	PRINT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
 	PRINT(cudaMemsetAsync(memory, 1, 64, stream));
 	PRINT(cudaMemsetAsync(memory + 64, 2, 64, stream));
 	PRINT(cudaStreamEndCapture(stream, &graph));
 	PRINT(cudaGraphInstantiate(&executable, graph, 0));
-	printf("ready\n");
-	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin))
-		exit(2);
+	wait_for_line("ready");
 	for (unsigned long i = 0; i < launches; i++) {
 		failed += cudaGraphLaunch(executable, stream) != cudaSuccess;
 		if (i % 1000 == 999)
@@ -67,6 +93,8 @@ static void late(unsigned long launches)
 	}
 	PRINT(cudaDeviceSynchronize());
 	printf("%lu launches, %lu failed\n", launches, failed);
+	if (is_early)
+		print_peak();
 }
 
 int main(int argc, char **argv)
@@ -74,7 +102,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "thread"))
 		thread_stream();
 	else if (argc > 2 && !strcmp(argv[1], "late"))
-		late(strtoul(argv[2], NULL, 10));
+		late(strtoul(argv[2], NULL, 10), 0);
+	else if (argc > 2 && !strcmp(argv[1], "early"))
+		late(strtoul(argv[2], NULL, 10), 1);
 	else
 		return 2;
 	return 0;
