@@ -256,6 +256,8 @@ static void *activity_thread(void *unused)
 {
 	(void)unused;
 	struct thread *thread = thread_attach();
+	if (thread)
+		thread->is_own = 1;
 	/* A program whose main thread ended by pthread_exit() ends with its last thread: not ours.
 	 */
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
@@ -432,8 +434,12 @@ void gpu_activity_finish(void)
 		struct timespec pause = {0, 1000000};
 		nanosleep(&pause, NULL);
 	}
-	if (!atomic_load(&stopped))
-		SHIM_LOG(WARN, "CUPTI did not give back its records within 2 s");
+	if (!atomic_load(&stopped)) {
+		SHIM_LOG(WARN, "CUPTI's records were not all fetched within 2 s");
+		gpu_records_count_dropped(gpu_buffers_unread());
+		if (thread_now->is_live)
+			gpu_records_write_losses(thread_now);
+	}
 	atomic_store(&running, 0);
 }
 

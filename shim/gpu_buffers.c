@@ -113,6 +113,17 @@ void gpu_buffers_drain(void (*read)(void *context, uint8_t *bytes, size_t valid_
 	}
 }
 
+uint64_t gpu_buffers_unread(void)
+{
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < BUFFERS; i++) {
+		uint32_t state = atomic_load(&buffers[i].state);
+		if (state == BUFFER_FULL || state == BUFFER_BUSY)
+			bytes += buffers[i].valid_size;
+	}
+	return (bytes + RECORD_BYTES - 1) / RECORD_BYTES;
+}
+
 void gpu_buffers_forget(void)
 {
 	for (uint32_t i = 0; i < BUFFERS; i++) {

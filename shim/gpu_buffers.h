@@ -19,6 +19,8 @@ void gpu_buffers_prepare(void);
 /* Calls `read` with every full buffer, which is free again afterwards. */
 void gpu_buffers_drain(void (*read)(void *context, uint8_t *bytes, size_t valid_size),
 		       void *context);
+/* About how many records lie in buffers that nobody has read yet. */
+uint64_t gpu_buffers_unread(void);
 /* In a forked child: the parent's CUPTI still owns what is out; the child never touches it. */
 void gpu_buffers_forget(void);
 

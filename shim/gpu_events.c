@@ -264,6 +264,8 @@ static void *events_thread(void *unused)
 {
 	(void)unused;
 	struct thread *thread = thread_attach();
+	if (thread)
+		thread->is_own = 1;
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
 		struct timespec period = {0, PERIOD_MS * 1000000};

@@ -29,6 +29,7 @@
 #define GROWTH_FACTOR	     4u
 #define GROWTH_MAX_BYTES     (4u * 1024 * 1024)
 #define WAIT_PER_CALL_NS     1000000ull
+#define OWN_WAIT_NS	     200000000ull
 #define WAIT_PER_RUN_NS	     100000000ull
 #define HEARTBEAT_MAX_AGE_NS 100000000ull
 
@@ -163,21 +164,27 @@ static bool thread_grow(struct thread *thread)
 	return true;
 }
 
-/* GPUTRACE_ON_FULL=wait: gives the collector a little time, as long as it is alive. */
+/* GPUTRACE_ON_FULL=wait: gives the collector a little time, as long as it is alive. A thread of
+ * ours holds up nobody and gives it more: a burst of GPU records is larger than a ring. */
 static void *thread_wait_for_room(struct thread *thread, size_t size_bytes)
 {
 	uint64_t begin_ns = ticks_monotonic(), now_ns = begin_ns;
 	void *record = NULL;
-	while (!record && now_ns - begin_ns < WAIT_PER_CALL_NS) {
+	uint64_t limit_ns = thread->is_own ? OWN_WAIT_NS : WAIT_PER_CALL_NS;
+	uint64_t age_ns = thread->is_own ? OWN_WAIT_NS : HEARTBEAT_MAX_AGE_NS;
+	while (!record && now_ns - begin_ns < limit_ns) {
 		uint64_t heartbeat_ns = atomic_load_explicit(
 			&session_control->collector_heartbeat_ns, memory_order_relaxed);
-		if (atomic_load_explicit(&waited_ns, memory_order_relaxed) >= WAIT_PER_RUN_NS ||
-		    now_ns - heartbeat_ns > HEARTBEAT_MAX_AGE_NS)
+		if ((!thread->is_own &&
+		     atomic_load_explicit(&waited_ns, memory_order_relaxed) >= WAIT_PER_RUN_NS) ||
+		    now_ns - heartbeat_ns > age_ns)
 			break;
 		struct timespec pause = {0, 50000};
 		nanosleep(&pause, NULL);
 		uint64_t after_ns = ticks_monotonic();
-		atomic_fetch_add_explicit(&waited_ns, after_ns - now_ns, memory_order_relaxed);
+		if (!thread->is_own)
+			atomic_fetch_add_explicit(&waited_ns, after_ns - now_ns,
+						  memory_order_relaxed);
 		now_ns = after_ns;
 		record = ring_writer_reserve(&thread->ring, size_bytes);
 	}
@@ -197,7 +204,7 @@ void *thread_reserve_full(struct thread *thread, unsigned int kind, size_t size_
 	void *record = NULL;
 	if (thread_grow(thread))
 		record = ring_writer_reserve(&thread->ring, size_bytes);
-	if (!record && shim_options.on_full[0] == 'w' && !thread->in_hook)
+	if (!record && !thread->in_hook && (thread->is_own || shim_options.on_full[0] == 'w'))
 		record = thread_wait_for_room(thread, size_bytes);
 	if (!record) {
 		ring_writer_drop(&thread->ring, kind);

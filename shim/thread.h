@@ -26,14 +26,15 @@ struct thread {
 	uint32_t captured_inside; /* id of the call around the last captured one */
 	uint32_t in_hook;	  /* under an allocator's mutex: no waiting, no loader */
 	uint32_t thread_id;
-	uint32_t block;	       /* index of this block */
-	uint32_t group_depth;  /* open ncclGroupStart calls */
-	uint32_t group_count;  /* outermost ones so far */
-	uint32_t event_pair;   /* gpu_events.c: 1 + the pair around the open call, 0 none */
+	uint32_t block;		/* index of this block */
+	uint32_t group_depth;	/* open ncclGroupStart calls */
+	uint32_t group_count;	/* outermost ones so far */
+	uint32_t event_pair;	/* gpu_events.c: 1 + the pair around the open call, 0 none */
+	uint32_t is_own;	/* a thread of the shim, which may wait for the collector */
 	uint32_t in_collective; /* open calls of NCCL */
 	uint64_t sampled_ticks; /* when a launch was last measured by events */
-	uint64_t site;	       /* of the outermost open call */
-	const void *outermost; /* its frame: a call from further out finds it left by longjmp() */
+	uint64_t site;		/* of the outermost open call */
+	const void *outermost;	/* its frame: a call from further out finds it left by longjmp() */
 	uint64_t claimed_ticks;
 	size_t reserved_bytes; /* of the record being written */
 	struct ring_writer ring;

@@ -2,7 +2,7 @@
 /*
  * Launches kernels of the simulated driver at a steady rate and prints, as key=value lines, how
  * many, the longest launch in CPU time of the launching thread, and this process's memory over
- * time. usage: prog_launches RATE_PER_S SECONDS
+ * time. usage: prog_launches RATE_PER_S SECONDS [REST_S]
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,6 +84,8 @@ int main(int argc, char **argv)
 		nanosleep(&pause, NULL);
 	}
 	cuCtxSynchronize();
+	struct timespec rest = {argc > 3 ? atol(argv[3]) : 0, 0};
+	nanosleep(&rest, NULL);
 	printf("launched=%llu longest_us=%.1f over_1ms=%llu\n", (unsigned long long)launched,
 	       (double)longest_ns / 1e3, (unsigned long long)over_1ms);
 	return 0;

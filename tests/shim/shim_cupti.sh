@@ -90,7 +90,7 @@ case_every_record_version_is_read() {
 }
 
 case_buffers_in_any_order_are_read() {
-	for fault in reorder null-buffer; do
+	for fault in reorder null-buffer shuffle empty-buffer shuffle,empty-buffer; do
 		rm -f "$out"/* "$work"/log.*
 		export SIMCUDA_CUPTI_FAULT=$fault SIMCUDA_LOG=$work/log.%p
 		traced "$runtime" copy 50 >/dev/null
@@ -124,6 +124,68 @@ print(ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(p), 100))' >/dev/nu
 	traced "$runtime" copy >/dev/null
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" "^info\tgpu_times.library=$work/toolkit" "other programs get the toolkit's"
+}
+
+# As many records as a second of a launch-bound job has: the launches go on, every record arrives.
+case_a_burst_of_200_000_records_holds_up_no_launch() {
+	[ -x "$progs/prog_launches" ] || skip "not built"
+	GPUTRACE_RING_KIB=4096 GPUTRACE_COLLECTOR=$build/bin/gputrace-collector traced "$progs/prog_launches" 200000 1 3 >"$work/plain.txt"
+	local launched=$(sed -n 's/^launched=\([0-9]*\).*/\1/p' "$work/plain.txt")
+	local slow=$(sed -n 's/.*over_1ms=//p' "$work/plain.txt")
+	# By the CPU time of the thread; the first one makes a ring larger, or CUPTI's first buffers.
+	[ "$slow" -le 1 ] || fail "$slow launches took more than 1 ms of CPU time"
+	"$build/bin/gputrace" dump --format tsv "$out"/*.gtrace >"$work/trace.tsv"
+	local kernels=$(awk -F '\t' '/^#/ { is_kernel = $0 ~ /^# gpu_kernel$/; next } is_kernel && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }' "$work/trace.tsv")
+	# On a machine that is busy with other things some may be lost, but none of them in silence.
+	"$build/bin/gputrace" dump --kind loss --format tsv "$out"/*.gtrace >"$work/loss.txt"
+	local lost=$(awk -F '\t' '$4 == "gpu_kernel" || $4 == "unknown" { n += $3 } END { print n + 0 }' "$work/loss.txt")
+	rm -f "$out"/*.gtrace
+	[ $((kernels + lost)) -ge $((launched * 99 / 100)) ] || fail "$kernels records and $lost lost of $launched launches"
+	[ "$kernels" -gt $((launched / 4)) ] || fail "only $kernels records of $launched launches"
+}
+
+# What CUPTI says of its own cost is summed up, whatever the layout.
+case_the_cost_of_cupti_is_summed_up() {
+	export SIMCUDA_CUPTI_FAULT=overhead=250000
+	for version in 18 21 26 130000; do
+		rm -f "$out"/*
+		SIMCUDA_CUPTI_VERSION=$version traced "$runtime" copy 3 >/dev/null
+		dump >"$work/dump.txt"
+		local cost=$(sed -n 's/^info\tgpu_times.overhead_ns=//p' "$work/dump.txt" | tail -n 1)
+		[ "${cost:-0}" -ge 250000 ] && [ $((cost % 250000)) -eq 0 ] || fail "overhead is ${cost:-not told} with CUPTI $version"
+	done
+}
+
+case_migrations_of_managed_memory_are_recorded_on_demand() {
+	export SIMCUDA_CUPTI_FAULT=migrations=4
+	for version in 18 22 26; do
+		rm -f "$out"/*
+		SIMCUDA_CUPTI_VERSION=$version GPUTRACE_MANAGED=on traced "$progs/prog_launches" 1000 1 >/dev/null
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" '^info\tgpu_times.managed=migrations of managed memory are recorded' "said so"
+		local there=$(count "$work/dump.txt" '^gpu_copy\t.*\tbytes=2097152\tdirection=h2d')
+		local back=$(count "$work/dump.txt" '^gpu_copy\t.*\tbytes=2097152\tdirection=d2h')
+		[ "$there" -gt 0 ] && [ "$there" -eq "$back" ] || fail "$there migrations to the GPU, $back back"
+	done
+	rm -f "$out"/*
+	traced "$progs/prog_launches" 1000 1 >/dev/null
+	dump >"$work/dump.txt"
+	has_not "$work/dump.txt" '^gpu_copy' "none without being asked"
+}
+
+case_a_cupti_without_counters_of_managed_memory_says_so() {
+	GPUTRACE_MANAGED=on traced "$progs/prog_launches" 1000 1 >/dev/null
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^info\tgpu_times.managed=migrations of managed memory are not recorded: .*UM_PROFILING_NOT_SUPPORTED' "why"
+}
+
+# The clock of the GPU may be set; each clock record ties it anew.
+case_a_clock_that_steps_is_followed() {
+	export SIMCUDA_CUPTI_FAULT=clock-step=3000000000
+	traced "$progs/prog_launches" 1000 2 >/dev/null
+	dump >"$work/dump.txt"
+	[ "$(count "$work/dump.txt" '^clock\tgpu=yes')" -ge 8 ] || fail "too few clock records"
+	[ "$(count "$work/dump.txt" '^gpu_kernel')" -gt 1500 ] || fail "records are lost"
 }
 
 shim_main "$@"
