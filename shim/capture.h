@@ -33,6 +33,9 @@ void capture_copy_peer_context(struct call *call, CUdeviceptr dst, CUcontext dst
 /* A NULL end is a symbol: device memory whose address is not known here. */
 void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
 			 unsigned int kind, const void *stream, unsigned int flags);
+/* A NULL end is an array. */
+void capture_copy_array(struct call *call, const void *dst, const void *src, size_t size_bytes,
+			unsigned int kind, const void *stream, unsigned int flags);
 void capture_copy_driver_2d(struct call *call, const CUDA_MEMCPY2D *copy, const void *stream,
 			    unsigned int flags);
 void capture_copy_driver_3d(struct call *call, const CUDA_MEMCPY3D *copy, const void *stream,
@@ -44,6 +47,8 @@ void capture_copy_driver_3d_peer(struct call *call, const CUDA_MEMCPY3D_PEER *co
 /* One record for all copies of the batch. */
 void capture_copy_batch(struct call *call, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
 			const size_t *sizes, size_t count, const void *stream);
+void capture_copy_3d_batch(struct call *call, const struct batch_copy *copies, size_t count,
+			   const void *stream);
 void capture_set(struct call *call, const void *dst, size_t size_bytes, const void *stream,
 		 unsigned int flags);
 
@@ -93,6 +98,9 @@ void capture_launch_config(struct call *call, const void *function,
 			   const cudaLaunchConfig_t *config);
 void capture_launch_driver_config(struct call *call, const void *function,
 				  const CUlaunchConfig *config);
+/* The launches of CUDA 3, whose blocks were set before; a width of 0 is one block. */
+void capture_launch_old(struct call *call, const void *function, int grid_width, int grid_height,
+			const void *stream);
 /* Host functions: no kernel, no shape. */
 void capture_launch_plain(struct call *call, const void *stream, unsigned int flags);
 /* out: where a handle was returned. */
@@ -135,6 +143,8 @@ void capture_alloc_driver_array_3d(struct call *call, const void *out,
 /* ---- waits, streams, events, contexts (capture_sync.c) ---- */
 void capture_sync(struct call *call, const void *object, unsigned int scope);
 void capture_plain(struct call *call, const void *object);
+/* Something that its stream does later, without times of its own. */
+void capture_queued(struct call *call, const void *stream);
 /* out: where the new object's handle was returned. */
 void capture_create(struct call *call, const void *out);
 void capture_wait_event(struct call *call, const void *stream, const void *event);

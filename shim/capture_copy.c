@@ -106,11 +106,11 @@ void capture_copy(struct call *call, const void *dst, const void *src, size_t si
 	write_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
 }
 
-void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
-			 unsigned int kind, const void *stream, unsigned int flags)
+/* Of a copy with something unnamed (a symbol, an array) only the other end's address is known. */
+static void copy_unnamed(struct call *call, struct ends *ends, size_t size_bytes, unsigned int kind,
+			 const void *stream, unsigned int flags)
 {
-	struct ends ends = {dst, src, MEMORY_DEVICE, MEMORY_DEVICE};
-	const void *other = dst ? dst : src;
+	const void *other = ends->dst ? ends->dst : ends->src;
 	bool other_is_host = kind == COPY_KIND_H2D || kind == COPY_KIND_D2H;
 	uint8_t other_kind = other_is_host ? host_kind(other) : device_kind(other);
 	if (kind == COPY_KIND_DEFAULT) {
@@ -118,12 +118,29 @@ void capture_copy_symbol(struct call *call, const void *dst, const void *src, si
 		other_kind = seen == MEMORY_UNKNOWN ? host_kind(other) : (uint8_t)seen;
 		other_is_host = is_host(other_kind);
 	}
-	if (dst)
-		ends.dst_kind = other_kind;
+	if (ends->dst)
+		ends->dst_kind = other_kind;
 	else
-		ends.src_kind = other_kind;
-	unsigned int direction = !other_is_host ? COPY_D2D : dst ? COPY_D2H : COPY_H2D;
-	write_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+		ends->src_kind = other_kind;
+	unsigned int direction = !other_is_host ? COPY_D2D : ends->dst ? COPY_D2H : COPY_H2D;
+	write_copy(call, ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+}
+
+void capture_copy_symbol(struct call *call, const void *dst, const void *src, size_t size_bytes,
+			 unsigned int kind, const void *stream, unsigned int flags)
+{
+	struct ends ends = {dst, src, MEMORY_DEVICE, MEMORY_DEVICE};
+	copy_unnamed(call, &ends, size_bytes, kind, stream, flags);
+}
+
+void capture_copy_array(struct call *call, const void *dst, const void *src, size_t size_bytes,
+			unsigned int kind, const void *stream, unsigned int flags)
+{
+	struct ends ends = {dst, src, MEMORY_ARRAY, MEMORY_ARRAY};
+	if (dst || src)
+		copy_unnamed(call, &ends, size_bytes, kind, stream, flags);
+	else
+		write_copy(call, &ends, size_bytes, COPY_D2D, DEVICE_UNKNOWN, stream, flags);
 }
 
 void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, const void *stream,
@@ -275,6 +292,41 @@ void capture_copy_batch(struct call *call, const CUdeviceptr *dsts, const CUdevi
 			if (i == 0)
 				first = ends;
 		}
+	}
+	write_copy(call, &first, size_bytes, direction, DEVICE_UNKNOWN, stream, COPY_ASYNC);
+}
+
+static const void *batch_end(const struct batch_operand *operand, uint8_t *kind)
+{
+	if (operand->type == BATCH_OPERAND_POINTER)
+		return (const void *)(uintptr_t)operand->as.pointer.address;
+	*kind = MEMORY_ARRAY;
+	return NULL;
+}
+
+void capture_copy_3d_batch(struct call *call, const struct batch_copy *copies, size_t count,
+			   const void *stream)
+{
+	struct ends first = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
+	unsigned int direction = COPY_UNKNOWN;
+	uint64_t size_bytes = 0;
+	if (call->status || !copies)
+		count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct batch_copy *copy = &copies[i];
+		struct ends ends = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
+		ends.src = batch_end(&copy->source, &ends.src_kind);
+		ends.dst = batch_end(&copy->destination, &ends.dst_kind);
+		bool has_array = ends.src_kind == MEMORY_ARRAY || ends.dst_kind == MEMORY_ARRAY;
+		/* With an array the extent counts its elements, whose size is not known here. */
+		if (!has_array)
+			size_bytes += copy->extent[0] * copy->extent[1] * copy->extent[2];
+		if (i >= BATCH_LOOKED_AT)
+			continue;
+		unsigned int one = has_array ? COPY_UNKNOWN : guess_direction(&ends);
+		direction = i == 0 || one == direction ? one : COPY_UNKNOWN;
+		if (i == 0)
+			first = ends;
 	}
 	write_copy(call, &first, size_bytes, direction, DEVICE_UNKNOWN, stream, COPY_ASYNC);
 }

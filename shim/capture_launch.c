@@ -71,6 +71,15 @@ void capture_launch_driver_config(struct call *call, const void *function,
 		       LAUNCH_BY_HANDLE);
 }
 
+void capture_launch_old(struct call *call, const void *function, int grid_width, int grid_height,
+			const void *stream)
+{
+	static const dim3 none;
+	dim3 grid = {grid_width > 0 ? (unsigned int)grid_width : 1,
+		     grid_height > 0 ? (unsigned int)grid_height : 1, 1};
+	capture_launch(call, function, &grid, &none, 0, stream, LAUNCH_BY_HANDLE);
+}
+
 void capture_launch_plain(struct call *call, const void *stream, unsigned int flags)
 {
 	static const dim3 none;

@@ -30,6 +30,12 @@ void capture_plain(struct call *call, const void *object)
 	thread_commit(call->thread);
 }
 
+void capture_queued(struct call *call, const void *stream)
+{
+	call->flags |= (uint16_t)(CALL_ASYNC | captured_flag(call, stream, GRAPH_NODE_OTHER));
+	capture_plain(call, stream);
+}
+
 static const void *returned(const struct call *call, const void *out)
 {
 	const void *handle = NULL;

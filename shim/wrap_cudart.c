@@ -37,9 +37,10 @@ static wrap_function _Atomic cudart_real[WRAP_NODES_MAX][SLOT_COUNT];
 #define NODE_12 "libcudart.so.12"
 #define NODE_13 "libcudart.so.13"
 
-#define EXPORT(name, number, node, api, flags, effect, params, args, before, ...)                  \
-	WRAP_DEFINE(name##__##number, cudart, node, SLOT_##name, api, flags, effect, params, args, \
-		    before, __VA_ARGS__)                                                           \
+#define EXPORT(name, number, place, api, flags, effect, params, args, before, ...)                 \
+	WRAP_DEFINE(name##__##number, cudart, place, SLOT_##name, api, flags, effect, params,      \
+		    args, const unsigned int node = (place);                                       \
+		    (void)node; before, __VA_ARGS__)                                               \
 	VERSIONED(name, number, NODE_##number)
 #define EXPORT_NODES(name, api, flags, effect, params, args, before, ...)                          \
 	EXPORT(name, 11, 0, api, flags, effect, params, args, before, __VA_ARGS__)                 \

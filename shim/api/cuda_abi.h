@@ -179,6 +179,7 @@ typedef struct CUlaunchConfig_st {
 } CUlaunchConfig;
 
 #include "memory_abi.h"
+#include "stream_abi.h"
 /* CU_STREAM_PER_THREAD, cudaStreamPerThread */
 #define ABI_STREAM_PER_THREAD ((const void *)2)
 
