@@ -68,7 +68,8 @@ void capture_comm_init(struct call *call, const void *out, const ncclUniqueId *i
 	settle_status(call);
 	const void *handle = returned(call, out);
 	uint64_t hash = 0;
-	if (ids && id_count > 0)
+	/* A call that failed may have failed because of where this points. */
+	if (!call->status && ids && id_count > 0)
 		hash = hash_bytes(ids->internal, sizeof(*ids) * (size_t)id_count);
 	if (handle)
 		comm_table_set(handle, hash, (uint32_t)rank, (uint32_t)ranks);
@@ -157,7 +158,7 @@ void capture_comm_shrink(struct call *call, const void *parent, const int *exclu
 	settle_status(call);
 	uint64_t hash = hash_two(hash_of(parent), next_split(parent)), sum = 0;
 	/* The same whatever the order of the list. */
-	for (int i = 0; excluded && i < count; i++)
+	for (int i = 0; !call->status && excluded && i < count; i++)
 		sum += hash_mix((uint64_t)(uint32_t)excluded[i] + 1);
 	capture_made(call, parent, hash_two(hash, sum), out);
 }

@@ -11,8 +11,10 @@
 #ifndef GPUTRACE_SHIM_GPU_EVENTS_H
 #define GPUTRACE_SHIM_GPU_EVENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "api/cuda_abi.h"
 #include "call.h"
 
 enum gpu_events_what { GPU_EVENTS_COPY = 1, GPU_EVENTS_LAUNCH = 2 };
@@ -44,6 +46,13 @@ static inline void gpu_events_after(struct call *call, const void *stream)
 {
 	if (__builtin_expect(call->thread->event_pair != 0, 0))
 		gpu_events_close(call, stream);
+}
+
+/* A configuration is read only where its stream is wanted: the call may fail because of it. */
+static inline const void *gpu_events_stream_of(const CUlaunchConfig *config)
+{
+	bool is_wanted = atomic_load_explicit(&gpu_events_on, memory_order_relaxed) != 0;
+	return is_wanted && config ? config->hStream : NULL;
 }
 
 /* Where a call's record is made. */

@@ -179,6 +179,55 @@ static void *find(const struct wrap_library *library, unsigned int node, const c
 	return found;
 }
 
+/* Whether a definition comes after us in the global search order; NULL: only where it was opened.
+ */
+static wrap_function find_other(const struct wrap_library *library, const char *version,
+				const struct site_elf_module *module, const char *name)
+{
+	void *found = real_dlsym(RTLD_NEXT, name) ? find_next(library, name, version) : NULL;
+	return as_function(found ? found : (void *)site_elf_symbol(module, name));
+}
+
+struct rest {
+	const struct wrap_library *library;
+	unsigned int node;
+	uintptr_t address; /* of the function that was asked for */
+};
+
+static bool find_rest_visit(const struct site_elf_module *module, void *argument)
+{
+	const struct rest *rest = argument;
+	const struct wrap_library *library = rest->library;
+	wrap_function _Atomic *slots = &library->real[rest->node * library->row_count];
+	uintptr_t begin, end;
+
+	if (!site_elf_code_range(module, &begin, &end) || rest->address < begin ||
+	    rest->address >= end)
+		return false;
+	for (unsigned int row = 0; row < library->row_count; row++) {
+		if (atomic_load_explicit(&slots[row], memory_order_relaxed))
+			continue;
+		wrap_function found =
+			find_other(library, library->nodes ? library->nodes[rest->node] : NULL,
+				   module, library->rows[row].name);
+		if (found)
+			atomic_store_explicit(&slots[row], found, memory_order_release);
+	}
+	return true;
+}
+
+/*
+ * With the first function of a library all others are found, so that no later call asks the loader:
+ * its lock may then be held by a thread that waits for the caller. What another preload stands in
+ * for was found there, and says nothing of where the rest is.
+ */
+static void find_rest(const struct wrap_library *library, unsigned int node, const void *address)
+{
+	struct rest rest = {library, node, (uintptr_t)address};
+	if (is_in_library(library, address))
+		site_elf_each_module(find_rest_visit, &rest);
+}
+
 wrap_function real_find(const struct wrap_library *library, unsigned int node, unsigned int row)
 {
 	wrap_function _Atomic *slot = &library->real[node * library->row_count + row];
@@ -186,10 +235,13 @@ wrap_function real_find(const struct wrap_library *library, unsigned int node, u
 	if (known)
 		return known;
 	int saved_errno = errno;
-	known = as_function(find(library, node, library->rows[row].name));
-	dlerror(); /* what was not found on the way is not the program's business */
-	if (known)
+	void *found = find(library, node, library->rows[row].name);
+	known = as_function(found);
+	if (known) {
 		atomic_store_explicit(slot, known, memory_order_release);
+		find_rest(library, node, found);
+	}
+	dlerror(); /* what was not found on the way is not the program's business */
 	errno = saved_errno;
 	return known;
 }
@@ -218,12 +270,36 @@ wrap_function real_function(const struct wrap_library *library, unsigned int nod
 	return found ? found : real_resolve(library, node, row);
 }
 
+struct reading {
+	const struct wrap_library *library;
+	const char *name, *version;
+	void *found;
+	bool has_library;
+};
+
+static bool read_visit(const struct site_elf_module *module, void *argument)
+{
+	struct reading *reading = argument;
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
+	const char *start = reading->version ? reading->version : reading->library->module_prefix;
+	if (strncmp(name, start, strlen(start)))
+		return false;
+	reading->has_library = true;
+	reading->found = (void *)site_elf_symbol(module, reading->name);
+	return reading->found != NULL;
+}
+
+/* No loader where the library's file has its name: this is asked in the middle of a call. */
 void *real_symbol(const struct wrap_library *library, unsigned int node, const char *name)
 {
-	return find(library, node, name);
+	struct reading reading = {library, name, library->nodes ? library->nodes[node] : NULL, NULL,
+				  false};
+	site_elf_each_module(read_visit, &reading);
+	return reading.has_library ? reading.found : find(library, node, name);
 }
 
 void *real_driver_symbol(const char *name)
 {
-	return find(&wrap_driver, 0, name);
+	return real_symbol(&wrap_driver, 0, name);
 }
