@@ -235,6 +235,17 @@ static bool print_host(FILE *out, const struct kept *entry)
 	return true;
 }
 
+/* Calls of NCCL; false: another kind of record. */
+static bool print_communication(FILE *out, const struct kept *entry)
+{
+	const struct record_head *head = (const void *)entry->bytes;
+	bool is_collective = head->kind == RECORD_KIND_collective;
+	if (!is_collective && head->kind != RECORD_KIND_communicator)
+		return false;
+	print_call(out, is_collective ? "collective" : "communicator", entry);
+	return true;
+}
+
 /* Work of the gpu; false: another kind of record. */
 static bool print_gpu_work(FILE *out, const struct kept *entry)
 {
@@ -351,7 +362,8 @@ static bool print_fact(FILE *out, const struct kept *entry)
 
 static void print_payload(FILE *out, const struct kept *entry)
 {
-	if (print_host(out, entry) || print_gpu_work(out, entry) || print_fact(out, entry))
+	if (print_host(out, entry) || print_communication(out, entry) ||
+	    print_gpu_work(out, entry) || print_fact(out, entry))
 		fputc('\n', out);
 }
 
