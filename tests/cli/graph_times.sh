@@ -39,6 +39,7 @@ GPUTRACE_GRAPHS=nodes record nodes "$(program_of train_loop shared)" --graph --s
 record wholes "$(program_of train_loop shared)" --graph --steps 12 --features 1 >out.txt 2>&1 ||
 	fail "$(cat out.txt)"
 "$gputrace" report --json wholes >wholes.json || fail "report gave $?"
+"$gputrace" report --html wholes.html wholes >out.txt || fail "report --html gave $?: $(cat out.txt)"
 python3 - <<'PYTHON' || fail "the reports do not say what the graph is"
 import json
 
@@ -50,6 +51,10 @@ for device in (nodes, wholes):
     assert graph["launched_at"] != graph["captured_at"], graph
 assert nodes["graphs"][0]["has_nodes"] and nodes["graphs"][0]["linked_nodes_per_step"] == 46
 assert not wholes["graphs"][0]["has_nodes"]
+page = open("wholes.html").read()
+table = page[page.index("<h3>CUDA graphs, per step</h3>"):]
+row = table[table.index("<tr><td>"):table.index("</table>")]
+assert row.count("train_loop.cu") == 2 and "<td>46</td><td>46</td><td>not recorded</td>" in row, row
 part = {p["part"]: p["percent"] for p in wholes["ledger"]["parts"]}
 assert part["graph_replay"] > 30, part
 # The shapes of captured products are found by their nodes only.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "graph_use.h"
+#include "printable.h"
 #include "site_text.h"
 #include "text.h"
 
@@ -90,5 +91,45 @@ void report_graphs_text(FILE *to, const struct device_report *device, struct sym
 	}
 	if (count > ROWS_SHOWN)
 		fprintf(to, "    and %zu more\n", count - ROWS_SHOWN);
+	free(uses);
+}
+
+void report_graphs_html(struct text *page, const struct device_report *device,
+			struct symbols *symbols)
+{
+	const struct model *model = device->model;
+	double steps = (double)model_steady_count(model);
+	size_t count;
+	struct graph_use *uses = graph_use_build(model, device->device, &count);
+
+	if (count)
+		text_addf(page,
+			  "<h3>CUDA graphs, per %s</h3>\n<table>\n<tr><th>launched at</th>"
+			  "<th>launches</th><th>ms on the GPU</th>"
+			  "<th>nodes</th><th>kernels</th><th>times of nodes</th></tr>\n",
+			  model->steps.source == STEPS_NONE ? "run" : "step");
+	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
+		const struct model_kernel *graph = &model->kernels[uses[i].kernel];
+		struct text text;
+
+		text_init(&text);
+		site_text_add(&text, model, symbols, uses[i].call);
+		text_add(page, "<tr><td>");
+		text_add_html(page, text_string(&text));
+		text_fini(&text);
+		text_addf(page, "</td><td>%s</td><td>%.3f</td>",
+			  report_count((double)uses[i].launches / steps).text,
+			  (double)uses[i].gpu_ns / 1e6 / steps);
+		if (graph->nodes)
+			text_addf(page, "<td>%u</td><td>%u</td>", graph->nodes,
+				  graph->kernel_nodes);
+		else
+			text_add(page, "<td>unknown</td><td>unknown</td>");
+		text_addf(page, "<td>%s</td></tr>\n", uses[i].has_nodes ? "yes" : "not recorded");
+	}
+	if (count)
+		text_add(page, "</table>\n");
+	if (count > ROWS_SHOWN)
+		text_addf(page, "<p class=\"dim\">and %zu more</p>\n", count - ROWS_SHOWN);
 	free(uses);
 }

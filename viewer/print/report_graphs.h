@@ -10,6 +10,7 @@
 
 #include "json.h"
 #include "report_data.h"
+#include "text.h"
 
 /* Member "graphs", an array. */
 void report_graphs_json(struct json *json, const struct device_report *device,
@@ -17,5 +18,7 @@ void report_graphs_json(struct json *json, const struct device_report *device,
 /* bold, plain: what switches bold letters on and off. */
 void report_graphs_text(FILE *to, const struct device_report *device, struct symbols *symbols,
 			const char *bold, const char *plain);
+void report_graphs_html(struct text *page, const struct device_report *device,
+			struct symbols *symbols);
 
 #endif

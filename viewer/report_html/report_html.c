@@ -12,6 +12,7 @@
 #include "html_ranks.h"
 #include "html_timeline.h"
 #include "printable.h"
+#include "report_graphs.h"
 #include "report_hta.h"
 #include "report_live.h"
 #include "text.h"
@@ -148,7 +149,8 @@ static void add_timeline(struct text *page, const struct device_report *device, 
 	text_fini(&data);
 }
 
-static void add_device(struct text *page, const struct device_report *device, size_t run)
+static void add_device(struct text *page, const struct device_report *device,
+		       struct symbols *symbols, size_t run)
 {
 	const struct model_device *of = &device->model->devices[device->device];
 
@@ -178,6 +180,7 @@ static void add_device(struct text *page, const struct device_report *device, si
 		  report_count(device->syncs_per_step).text,
 		  text_noun(device->syncs_per_step, "wait", "waits"), report_peak(device).text);
 	report_live_html(page, device);
+	report_graphs_html(page, device, symbols);
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);
 	add_judgements(page, device);
@@ -209,7 +212,7 @@ static void add_run(struct text *page, const struct run_report *run, size_t inde
 		text_add(page, "</div>\n");
 	}
 	for (size_t d = 0; d < run->device_count; d++)
-		add_device(page, &run->devices[d], index);
+		add_device(page, &run->devices[d], run->symbols, index);
 }
 
 static bool has_findings(const struct report_data *report)
