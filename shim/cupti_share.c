@@ -16,7 +16,6 @@
 #include "gpu_records.h"
 #include "lifecycle.h"
 #include "options.h"
-#include "shim_log.h"
 #include "thread.h"
 #include "ticks.h"
 
@@ -24,7 +23,6 @@
 #define LEAVE_LIMIT_NS	  500000000ull
 #define QUIET_NS	  2000000000ull /* of the program, after which it is done without a flush */
 #define LOST_RECORD_BYTES 224u
-
 enum owner { OWNER_US = 0, OWNER_PROGRAM = 1 };
 
 static struct {
@@ -154,7 +152,6 @@ static void stand_back(void)
 	note_pause();
 	atomic_store(&us.is_leaving, 0);
 	thread_unmute(thread);
-	SHIM_LOG(INFO, "CUPTI is the program's for now");
 }
 
 /* Our callbacks of a domain, which somebody has switched off with all others. */
@@ -203,7 +200,6 @@ bool cupti_share_resume(void)
 	uint64_t since_ns = atomic_exchange(&us.paused_at_ns, 0);
 	if (since_ns)
 		atomic_fetch_add(&us.paused_ns, ticks_monotonic() - since_ns);
-	SHIM_LOG(INFO, "CUPTI is ours again");
 	return true;
 }
 

@@ -121,6 +121,22 @@ summary_last() {
 		if (seconds >= 5)
 			slow = slow sprintf("%8.1f s  %s\n", seconds, $4)
 	}
+	# How many calls, waits and GPU intervals of each sample were as in the log, by version of CUPTI.
+	function print_cupti(    command, line, fields, row, is_begun, last) {
+		command = "cat " cupti "/* 2>/dev/null"
+		while ((command | getline line) > 0) {
+			split(line, fields, "\t")
+			if (!is_begun++)
+				print "\nEvents equal to the simulated driver\047s log, by layout of CUPTI (11.8 12.0 12.4 12.8 13.0):"
+			if (fields[1] != last)
+				printf "%s  %-48s", is_begun > 1 ? "\n" : "", fields[1]
+			printf "%8s", fields[3]
+			last = fields[1]
+		}
+		close(command)
+		if (is_begun)
+			print ""
+	}
 	END {
 		if (slow != "") {
 			print "\nSlow tests (5 s and more):"
@@ -135,6 +151,7 @@ summary_last() {
 				verdict = line[i]
 		print_sites()
 		print_hta()
+		print_cupti()
 		fflush()
 		system(flags) # nothing where none of these tests ran
 		gsub(/\n+$/, "", rest)
@@ -144,7 +161,7 @@ summary_last() {
 	}'
 }
 
-rm -rf "$build/tests/sites-table" "$build/tests/flags-table" "$build/tests/hta-table"
+rm -rf "$build/tests/sites-table" "$build/tests/flags-table" "$build/tests/hta-table" "$build/tests/cupti-table"
 say "running the tests, $jobs at once"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
 	"${select[@]}" "$@" </dev/null 2>&1 | summary_last

@@ -20,3 +20,4 @@ cupti_test(layouts_oom_fragmentation cupti_layouts oom_fragmentation ${card})
 cupti_test(layouts_exposed_allreduce cupti_layouts exposed_allreduce SIMCUDA_GPUS=2 --ranks 2
   --steps 2)
 cupti_test(soak cupti_soak)
+cupti_test(report cupti_report)
