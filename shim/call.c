@@ -25,6 +25,12 @@ static uint64_t api_named_session;
 
 struct thread *call_thread_slow(unsigned int effect)
 {
+	/* Recording is switched off, the commonest reason to be here. A thread's block is wiped in
+	 * every kind of forked child, so a live one belongs to this process. */
+	if (thread_now->is_live) {
+		pointers_missed();
+		return NULL;
+	}
 	if (thread_now == &thread_muted || !lifecycle_is_in_charge())
 		return NULL;
 	uint32_t mode = atomic_load_explicit(&lifecycle_mode, memory_order_acquire);
@@ -43,11 +49,12 @@ struct thread *call_thread_slow(unsigned int effect)
 		lifecycle_after_fork();
 		return call_thread_slow(effect);
 	}
+	/* Also while recording is switched off, so that the next call of this thread is cheap. */
+	struct thread *thread = thread_attach();
 	if (!atomic_load_explicit(thread_capture_switch, memory_order_relaxed)) {
 		pointers_missed();
 		return NULL;
 	}
-	struct thread *thread = thread_attach();
 	if (!thread)
 		session_count_unrecorded();
 	return thread;

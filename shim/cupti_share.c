@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "callback_set.h"
+#include "cupti_kinds.h"
 #include "gpu_buffers.h"
 #include "gpu_records.h"
 #include "lifecycle.h"
@@ -19,7 +20,6 @@
 #include "thread.h"
 #include "ticks.h"
 
-#define KINDS		  64
 #define LEAVE_LIMIT_NS	  500000000ull
 #define QUIET_NS	  2000000000ull /* of the program, after which it is done without a flush */
 #define LOST_RECORD_BYTES 224u
@@ -27,13 +27,13 @@ enum owner { OWNER_US = 0, OWNER_PROGRAM = 1 };
 
 static struct {
 	const struct cupti *cupti;
-	_Atomic(void *) subscriber;  /* the one that is registered, by whomever */
-	_Atomic uint32_t is_open;    /* we use CUPTI */
-	_Atomic uint32_t owner;	     /* enum owner: whose records are enabled */
-	_Atomic uint32_t is_inside;  /* our thread is in CUPTI */
-	_Atomic uint32_t is_leaving; /* somebody waits for it */
-	_Atomic uint32_t is_reset;   /* CUPTI has forgotten us */
-	_Atomic uint64_t kinds;	     /* bits: wanted by us */
+	_Atomic(void *) subscriber;	       /* the one that is registered, by whomever */
+	_Atomic uint32_t is_open;	       /* we use CUPTI */
+	_Atomic uint32_t owner;		       /* enum owner: whose records are enabled */
+	_Atomic uint32_t is_inside;	       /* our thread is in CUPTI */
+	_Atomic uint32_t is_leaving;	       /* somebody waits for it */
+	_Atomic uint32_t is_reset, is_resting; /* CUPTI has forgotten us; recording is off */
+	_Atomic uint64_t kinds;		       /* bits: wanted by us */
 	_Atomic uint64_t paused_at_ns, paused_ns, paused_at_ticks;
 	_Atomic uint32_t pauses;
 	struct callback_set wanted;
@@ -108,13 +108,6 @@ static void on_completed(void *context, uint32_t stream, uint8_t *bytes, size_t 
 
 /* ---- changing hands ---- */
 
-static void set_zeroed(const struct cupti *cupti, uint8_t is_zeroed)
-{
-	size_t size = sizeof(is_zeroed);
-	if (cupti->ActivitySetAttribute)
-		cupti->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT, &size, &is_zeroed);
-}
-
 /* Our thread stays out of CUPTI until is_leaving is taken back. */
 static void wait_for_own_thread(void)
 {
@@ -142,24 +135,20 @@ static void stand_back(void)
 	struct thread *thread = thread_mute();
 	const struct cupti *cupti = us.cupti;
 	wait_for_own_thread();
-	for (int kind = 0; kind < KINDS; kind++) {
-		if (atomic_load(&us.kinds) & kind_bit(kind))
-			cupti->ActivityDisable(kind);
-	}
+	cupti_kinds_switch(cupti, atomic_load(&us.kinds), false);
 	/* By force: what CUPTI kept would come back to the program later. */
 	cupti->ActivityFlushAll(1);
-	set_zeroed(cupti, 0);
+	cupti_kinds_set_zeroed(cupti, 0);
 	note_pause();
 	atomic_store(&us.is_leaving, 0);
 	thread_unmute(thread);
 }
 
-/* Our callbacks of a domain, which somebody has switched off with all others. */
-static void enable_own(const struct cupti *cupti, void *subscriber, int domain)
+static void switch_own(const struct cupti *cupti, bool is_on, void *subscriber, int domain)
 {
 	for (uint32_t id = 0; id < CALLBACK_IDS; id++) {
 		if (callback_set_has(&us.wanted, domain, id))
-			cupti->EnableCallback(1, subscriber, domain, id);
+			cupti->EnableCallback(is_on, subscriber, domain, id);
 	}
 }
 
@@ -174,7 +163,7 @@ static int introduce_again(const struct cupti *cupti)
 		return result;
 	atomic_store(&us.subscriber, subscriber);
 	for (int domain = 0; domain < CALLBACK_DOMAINS; domain++)
-		enable_own(cupti, subscriber, domain);
+		switch_own(cupti, true, subscriber, domain);
 	atomic_store(&us.is_reset, 0);
 	return 0;
 }
@@ -192,11 +181,8 @@ bool cupti_share_resume(void)
 		return false;
 	if (!atomic_compare_exchange_strong(&us.owner, &owner, OWNER_US))
 		return false;
-	set_zeroed(cupti, 1);
-	for (int kind = 0; kind < KINDS; kind++) {
-		if (atomic_load(&us.kinds) & kind_bit(kind))
-			cupti->ActivityEnable(kind);
-	}
+	cupti_kinds_set_zeroed(cupti, 1);
+	cupti_kinds_switch(cupti, atomic_load(&us.kinds), !atomic_load(&us.is_resting));
 	uint64_t since_ns = atomic_exchange(&us.paused_at_ns, 0);
 	if (since_ns)
 		atomic_fetch_add(&us.paused_ns, ticks_monotonic() - since_ns);
@@ -245,7 +231,7 @@ int cupti_share_open(const struct cupti *cupti, const char **what)
 	if (is_programs) {
 		note_pause();
 	} else {
-		set_zeroed(cupti, 1);
+		cupti_kinds_set_zeroed(cupti, 1);
 	}
 	atomic_store(&us.is_open, 1);
 	return 0;
@@ -272,7 +258,7 @@ int cupti_share_enable_callback(int domain, uint32_t id)
 int cupti_share_enable_kind(int kind)
 {
 	int result = 0;
-	if (atomic_load(&us.owner) == OWNER_US)
+	if (atomic_load(&us.owner) == OWNER_US && !atomic_load(&us.is_resting))
 		result = us.cupti->ActivityEnable(kind);
 	if (!result)
 		atomic_fetch_or(&us.kinds, kind_bit(kind));
@@ -287,6 +273,14 @@ int cupti_share_disable_kind(int kind)
 	if (!result)
 		atomic_fetch_and(&us.kinds, ~kind_bit(kind));
 	return result;
+}
+
+void cupti_share_rest(bool rests)
+{
+	atomic_store(&us.is_resting, rests);
+	cupti_kinds_switch(us.cupti, atomic_load(&us.kinds), !rests);
+	for (int domain = 0; !atomic_load(&program.callback) && domain < CALLBACK_DOMAINS; domain++)
+		switch_own(us.cupti, !rests, atomic_load(&us.subscriber), domain);
 }
 
 bool cupti_share_enter(void)
@@ -404,7 +398,7 @@ int cupti_share_domain(int (*real)(uint32_t, void *, int), uint32_t enable, void
 		return result;
 	callback_set_change_domain(&program.wanted, domain, enable != 0);
 	if (!enable && atomic_load(&us.is_open) && (unsigned int)domain < CALLBACK_DOMAINS)
-		enable_own(us.cupti, handle, domain);
+		switch_own(us.cupti, true, handle, domain);
 	return result;
 }
 
@@ -416,7 +410,7 @@ int cupti_share_all_domains(int (*real)(uint32_t, void *), uint32_t enable, void
 	for (int domain = 1; domain < CALLBACK_DOMAINS; domain++) {
 		callback_set_change_domain(&program.wanted, domain, enable != 0);
 		if (!enable && atomic_load(&us.is_open))
-			enable_own(us.cupti, handle, domain);
+			switch_own(us.cupti, true, handle, domain);
 	}
 	return result;
 }

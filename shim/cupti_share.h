@@ -27,6 +27,9 @@ int cupti_share_enable_callback(int domain, uint32_t id);
 /* The kind is wanted by us, and enabled unless the program has CUPTI now; CUPTI's result. */
 int cupti_share_enable_kind(int kind);
 int cupti_share_disable_kind(int kind);
+/* Between enter and leave: our kinds and callbacks are off until they shall be on again. Callbacks
+ * of a subscription that the program uses too stay as they are. */
+void cupti_share_rest(bool rests);
 /* Around every visit to CUPTI by our thread: false, CUPTI is not ours now. */
 bool cupti_share_enter(void);
 void cupti_share_leave(void);

@@ -22,9 +22,9 @@
 #include "cupti_share.h"
 #include "gpu_buffers.h"
 #include "gpu_events.h"
+#include "gpu_pause.h"
 #include "gpu_records.h"
 #include "gpu_switch.h"
-#include "mark_name.h"
 #include "options.h"
 #include "own_threads.h"
 #include "real.h"
@@ -35,6 +35,7 @@
 #include "wrap.h"
 
 #define PERIOD_MS	100
+#define SWITCH_MS	20 /* how late CUPTI follows the switch of recording */
 #define FINISH_LIMIT_NS 2000000000ull
 
 static struct cupti cupti;
@@ -118,27 +119,6 @@ static void count_dropped(void)
 	size_t dropped = 0;
 	if (!cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		gpu_records_count_dropped(dropped);
-}
-
-/* The time in which nothing of the GPU was recorded: what is judged leaves it out. */
-static void mark_pause(struct thread *thread, uint64_t begin_ticks)
-{
-	uint64_t name = mark_name_write(thread, MARK_GPU_OFF, strlen(MARK_GPU_OFF));
-	uint64_t domain = mark_name_write(thread, MARK_OWN_DOMAIN, strlen(MARK_OWN_DOMAIN));
-	struct record_mark *mark = thread_reserve(thread, RECORD_KIND_mark, sizeof(*mark));
-	if (!mark)
-		return;
-	*mark = (struct record_mark){
-		.head = {RECORD_KIND_mark, sizeof(*mark), 0},
-		.begin_ticks = begin_ticks,
-		.end_ticks = ticks_now(),
-		.name = name,
-		.domain = domain,
-		.type = MARK_SPAN,
-		.source = MARK_OWN,
-		.peer = MARK_NO_PEER,
-	};
-	thread_commit(thread);
 }
 
 static void tell_pauses(void)
@@ -247,9 +227,21 @@ static void fetch(struct thread *thread, uint32_t forced)
 	uint64_t total_ns, begin_ticks;
 	cupti_share_paused_since(&begin_ticks);
 	if (is_back)
-		mark_pause(thread, begin_ticks);
+		gpu_pause_mark(thread, begin_ticks);
 	if (is_back || cupti_share_pauses(&total_ns) != pauses_told)
 		tell_pauses();
+}
+
+/* Recording is switched by a word that nobody wakes us for. */
+static void wait_a_period(struct thread *thread)
+{
+	long left_ms = gpu_switch_wait_ms(PERIOD_MS);
+	while (left_ms > 0 && !atomic_load(&stop)) {
+		struct timespec part = {0, (left_ms < SWITCH_MS ? left_ms : SWITCH_MS) * 1000000};
+		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &part, NULL, 0);
+		gpu_pause_follow(thread);
+		left_ms -= SWITCH_MS;
+	}
 }
 
 static void *activity_thread(void *unused)
@@ -263,8 +255,7 @@ static void *activity_thread(void *unused)
 	while (thread && !atomic_load_explicit(&stop, memory_order_acquire) &&
 	       !own_threads_are_last()) {
 		gpu_buffers_prepare();
-		struct timespec period = {0, gpu_switch_wait_ms(PERIOD_MS) * 1000000};
-		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
+		wait_a_period(thread);
 		if (!atomic_load(&stop))
 			fetch(thread, 0);
 	}
@@ -272,9 +263,10 @@ static void *activity_thread(void *unused)
 		/* Only now by force: what is in flight comes back without an end, for good. */
 		uint64_t begin_ticks;
 		fetch(thread, 1);
+		gpu_pause_end(thread);
 		tell_pauses();
 		if (cupti_share_paused_since(&begin_ticks))
-			mark_pause(thread, begin_ticks);
+			gpu_pause_mark(thread, begin_ticks);
 		thread_retire(thread);
 	}
 	atomic_store_explicit(&stopped, 1, memory_order_release);
@@ -448,6 +440,7 @@ void gpu_activity_forget(void)
 	atomic_store(&running, 0);
 	gpu_buffers_forget();
 	cupti_share_forget();
+	gpu_pause_forget();
 	gpu_events_forget();
 	pauses_told = 0;
 	managed_asked = managed_told = false;

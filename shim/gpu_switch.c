@@ -82,6 +82,11 @@ void gpu_switch_open(uint32_t version, bool graphs_are_whole)
 	}
 }
 
+bool gpu_switch_is_safe(void)
+{
+	return now.may_switch;
+}
+
 long gpu_switch_wait_ms(long most_ms)
 {
 	if (!now.on_ns)

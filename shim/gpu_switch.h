@@ -13,6 +13,8 @@ struct thread;
 
 /* At session start, before the GPU thread runs. */
 void gpu_switch_open(uint32_t version, bool graphs_are_whole);
+/* Whether this CUPTI survives it that kinds are switched. */
+bool gpu_switch_is_safe(void);
 /* Milliseconds until the next switch, at most `most_ms`. */
 long gpu_switch_wait_ms(long most_ms);
 /* Inside of a visit to CUPTI, behind a flush: switches what is due. */

@@ -48,14 +48,16 @@ static void lost_update(void)
 	atomic_store_explicit(&incomplete, 1, memory_order_relaxed);
 }
 
-void pointers_missed(void)
-{
-	lost_update();
-}
-
 bool pointers_complete(void)
 {
 	return !atomic_load_explicit(&incomplete, memory_order_relaxed);
+}
+
+void pointers_missed(void)
+{
+	/* Once is enough, and every call comes here while recording is switched off. */
+	if (pointers_complete())
+		lost_update();
 }
 
 static void *pages(size_t bytes)

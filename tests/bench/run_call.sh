@@ -16,12 +16,18 @@ one() { # MODE -> "clock copy sync"
 	off) GPUTRACE=off LD_PRELOAD=$shim "$bench" ;;
 	stacks) GPUTRACE_OUT=$out GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096 LD_PRELOAD=$shim "$bench" ;;
 	on) GPUTRACE_STACKS=off GPUTRACE_OUT=$out GPUTRACE_GPU=off GPUTRACE_RING_KIB=4096 LD_PRELOAD=$shim "$bench" ;;
+	paused) # the median of the faster half of its rounds is taken, so a few before the switch do no harm
+		GPUTRACE_STACKS=off GPUTRACE_OUT=$out GPUTRACE_GPU=off LD_PRELOAD=$shim "$bench" &
+		until "$build/bin/gputrace" capture off $! >/dev/null 2>&1; do
+			kill -0 $! || break
+		done
+		wait $! ;;
 	esac
 }
 
 i=0
 while [ "$i" -lt "$pairs" ]; do
-	for mode in plain off on stacks; do
+	for mode in plain off on paused stacks; do
 		echo "$mode $(one "$mode")"
 	done
 	i=$((i + 1))
@@ -39,6 +45,7 @@ done | awk '
 		base = median(copy, "plain", k); sbase = median(sync, "plain", k)
 		printf "clock read                %6.1f ns\n", c
 		printf "call, shim off            %+6.1f ns\n", median(copy, "off", k) - base
+		printf "call, capture off         %+6.1f ns\n", median(copy, "paused", k) - base
 		added = median(copy, "on", k) - base; sadded = median(sync, "on", k) - sbase
 		budget = 2 * c + 12
 		printf "copy recorded             %+6.1f ns  (%.2f of 2 clock reads + 12 ns = %.1f ns)\n", added, added / budget, budget

@@ -8,6 +8,8 @@ writer=$3
 train_loop=$samples/train_loop
 need_program "$train_loop"
 export GPUTRACE_CUPTI=$build/simcuda/libcupti.so.13
+# That of CUDA 13.0, the simulated one's default, does not survive it that kinds are switched.
+export SIMCUDA_CUPTI_VERSION=130200
 export SIMCUDA_LOG=$work/log.tsv GPUTRACE_OUT=$work/traces
 [ "$writer" = thread ] && export GPUTRACE_COLLECTOR=none
 mkdir traces
@@ -54,10 +56,12 @@ expect_exit 4 "$gputrace" top --count 1 "$job"
 expect_exit 2 "$gputrace" capture sideways "$job"
 expect_exit 2 "$gputrace" capture mark "" "$job"
 trace=$(trace_in traces) || exit 1
-for kind in mark launch; do
+for kind in mark launch gpu_kernel; do
 	expect_exit 0 "$gputrace" dump --format json --kind $kind "$trace"
 	mv out.txt $kind.json
 done
+expect_exit 0 "$gputrace" report --json "$trace"
+mv out.txt report.json
 python3 - <<-'END' || fail "the trace does not show what was done to the job, see $work"
 	import json
 	marks = json.load(open("mark.json"))["mark"]
@@ -71,4 +75,15 @@ python3 - <<-'END' || fail "the trace does not show what was done to the job, se
 	inside = [t for t in launches if off["begin_ns"] + 1e8 < t < off["end_ns"] - 1e8]
 	assert not inside, len(inside)
 	assert any(t < off["begin_ns"] for t in launches) and any(t > off["end_ns"] for t in launches)
+	# CUPTI is off too: up to 20 ms later, and on again as much later.
+	gpu, = [m for m in marks if m["name"] == "GPU times off"]
+	assert gpu["domain"] == "gputrace" and gpu["begin_ns"] < off["begin_ns"] + 5e8, (gpu, off)
+	assert gpu["end_ns"] > off["end_ns"] - 1e8, (gpu, off)
+	kernels = [k["begin_ns"] for k in json.load(open("gpu_kernel.json"))["gpu_kernel"]]
+	inside = [t for t in kernels if gpu["begin_ns"] + 1e8 < t < gpu["end_ns"] - 1e8]
+	assert not inside, len(inside)
+	assert any(t < gpu["begin_ns"] for t in kernels) and any(t > gpu["end_ns"] for t in kernels)
+	run, = json.load(open("report.json"))["runs"]
+	line, = [q for q in run["quality"] if q["id"] == "GT908"]
+	assert 5 < line["blind_percent"] < 90, line
 END

@@ -71,6 +71,17 @@ static const struct quality_kind kinds[] = {
 	 "only (GPUTRACE_DUTY). Steps that touch such a time are \"partial\": they are in no mean "
 	 "and no\n"
 	 "finding. Idle time there is \"unknown\". Sums over the whole run are too low.\n"},
+	{"GT909", "beginning dropped",
+	 "GPUTRACE_MAX_SIZE or GPUTRACE_KEEP_LAST made the recorder drop the oldest part of the "
+	 "file.\n"
+	 "Names and facts of the session are kept. Start-up is not in the file, and allocations "
+	 "that "
+	 "live\n"
+	 "since then are not counted.\n"},
+	{"GT910", "file was recovered",
+	 "gputrace recover wrote this file from a damaged one. What it could not save is counted; "
+	 "calls\n"
+	 "and GPU work may be missing anywhere.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -278,6 +289,8 @@ void quality_check(const struct model *model, struct quality *quality)
 	}
 	check_pauses(model, quality);
 	check_ending(model, quality);
+	quality_check_dropped(model, quality);
+	quality_check_recovered(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);
 	check_blind(model, quality);

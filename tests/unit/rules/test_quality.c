@@ -234,6 +234,35 @@ static void a_collector_that_takes_a_share_of_the_cpus_is_said(void **state)
 	check_overhead("50000", "2", 50, false); /* half a second: the collector's start */
 }
 
+static void what_was_not_kept_is_said(void **state)
+{
+	static const struct {
+		const char *id, *key, *value;
+		double number;
+	} cases[] = {
+		{"GT909", "rotation.dropped_bytes", "3145728", 3145728},
+		{"GT910", "recovered.lost_records", "17", 17},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct quality quality;
+		struct bench bench;
+
+		run_loop(&bench);
+		script_info(bench.script, cases[i].key, cases[i].value);
+		if (i == 0)
+			script_info(bench.script, "rotation.dropped_segments", "2");
+		bench_run(&bench);
+		quality_check(bench.model, &quality);
+		assert_int_equal(quality.count, 1);
+		assert_non_null(line_of(&quality, cases[i].id));
+		assert_float_equal(line_of(&quality, cases[i].id)->value, cases[i].number, 0);
+		quality_free(&quality);
+		bench_fini(&bench);
+	}
+}
+
 static void every_line_has_a_page(void **state)
 {
 	const char *id, *title;
@@ -259,6 +288,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(clocks_that_disagree_by_more_than_the_gaps_are_said),
 		cmocka_unit_test(clocks_that_agree_well_enough_are_not_mentioned),
 		cmocka_unit_test(a_collector_that_takes_a_share_of_the_cpus_is_said),
+		cmocka_unit_test(what_was_not_kept_is_said),
 		cmocka_unit_test(every_line_has_a_page),
 	};
 
