@@ -35,6 +35,7 @@ setup_test_packages() {
 	check memory use: valgrind
 	report memory through the real libc10: libtorch-dev
 	try an interpreter whose frames are not read: pypy3
+	preload other allocators: libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0
 	build and run for aarch64: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 	END
 }
