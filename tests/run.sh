@@ -66,7 +66,7 @@ fi
 # Passes ctest's lines on as they come, keeps back its summary, and says before it what was slow, which events
 # were compared and what was shown of each sample.
 summary_last() {
-	awk -v table="$build/tests/sites-table" -v hta_table="$build/tests/hta-table" \
+	awk -v table="$build/tests/sites-table" -v cupti="$build/tests/cupti-table" -v hta_table="$build/tests/hta-table" \
 		-v flags="python3 '$repository/tests/cli/flags_table.py' '$build/tests/flags-expected' '$build/tests/flags-table'" '
 	# What was done to jobs and what became of them: a file per case of the survival suite.
 	function print_survival(    command, row, fields, is_begun) {
