@@ -445,9 +445,7 @@ struct record_collective {
 	uint64_t
 		size_bytes; /* payload of this rank: the larger of what it gives and what it gets */
 	uint64_t stream;
-	uint32_t sequence; /* counts collectives (send/recv apart, per peer) of this communicator
-			    * from 1
-			    */
+	uint32_t sequence; /* counts the communicator's collectives from 1, messages per peer */
 	uint32_t group;	   /* groups of this thread from 1, 0 not grouped */
 	uint32_t peer;	   /* root or peer rank; MARK_NO_PEER none */
 	uint8_t op;	   /* enum collective_op */
