@@ -23,7 +23,7 @@ static wrap_function _Atomic nccl_real[1][SLOT_COUNT];
 
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
 	WRAP_DEFINE(name, nccl, 0, SLOT_##name, API_##name, WRAP_FLAGS_PLAIN, EFFECT_##effect,     \
-		    params, args, (call->thread->in_collective++, before),                     \
+		    params, args, (call->thread->in_collective++, before),                         \
 		    call->thread->in_collective--, __VA_ARGS__)
 #include "api/rows.h"
 #include "api/nccl.def"
