@@ -27,6 +27,12 @@ NOISE = 0.02  # of the sample's step, beside both runs' own scatter
 ABOUT_THIS_MACHINE = {"GT509", "GT906"}
 
 
+def is_about_sample(finding):
+    """Slow steps that grew while no call was under way: another program had the CPU."""
+    return finding["id"] not in ABOUT_THIS_MACHINE and not (
+        finding["id"] == "GT508" and finding["evidence"]["part"].startswith("idle_"))
+
+
 def run_report(gputrace, program, options, folder):
     folder.mkdir(parents=True)
     command = [gputrace, "record", "-o", str(folder), "--", program, *options.split()]
@@ -78,7 +84,7 @@ class Checker:
                             f"{self.case.get('options', '')} {options}", folder)
         run = report["runs"][0]
         device = run["devices"][0]
-        device["findings"] = [f for f in device["findings"] if f["id"] not in ABOUT_THIS_MACHINE]
+        device["findings"] = [f for f in device["findings"] if is_about_sample(f)]
         self.expect(report["simulated"] and device["simulated"], "is not labelled simulated")
         self.expect(len(report["runs"]) == 1 and len(run["devices"]) == 1, "one run, one GPU")
         self.expect(device["name"] == A100, f"GPU is {device['name']}")
