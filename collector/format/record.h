@@ -334,9 +334,8 @@ enum mark_type {
 	MARK_INSTANT = 3 /* end_ticks == begin_ticks */
 };
 
-/* API: gputrace_mark(). OWN: a time in which shim or collector did not record something. */
 enum mark_source { MARK_NVTX = 1, MARK_TORCH = 2, MARK_API = 3, MARK_OWN = 4 };
-#define MARK_OWN_DOMAIN	   "gputrace" /* and the names of OWN: */
+#define MARK_OWN_DOMAIN	   "gputrace" /* OWN: a time that was not recorded; its names: */
 #define MARK_RECORDING_OFF "recording off"
 #define MARK_KERNELS_OFF   "kernel times off" /* of what is launched in it */
 #define MARK_GPU_OFF	   "GPU times off"    /* no record of the GPU at all */

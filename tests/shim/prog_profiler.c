@@ -96,6 +96,12 @@ static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackI
 	callbacks++;
 }
 
+static void rest(int milliseconds)
+{
+	struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000l};
+	nanosleep(&pause, NULL);
+}
+
 static void work(int times)
 {
 	static void *device;
@@ -106,12 +112,9 @@ static void work(int times)
 		cudaMemcpy(device, host, sizeof(host), cudaMemcpyHostToDevice);
 		cudaMemset(device, 0, sizeof(host));
 	}
-}
-
-static void rest(int milliseconds)
-{
-	struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000l};
-	nanosleep(&pause, NULL);
+	/* What was done before a session must be over when it begins. */
+	cudaDeviceSynchronize();
+	rest(50);
 }
 
 static void tell(const char *what)
