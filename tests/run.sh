@@ -129,7 +129,7 @@ summary_last() {
 			if (!is_begun++)
 				print "\nEvents equal to the simulated driver\047s log, by layout of CUPTI (11.8 12.0 12.4 12.8 13.0):"
 			if (fields[1] != last)
-				printf "%s  %-48s", is_begun > 1 ? "\n" : "", fields[1]
+				printf "%s  %-48s", (is_begun > 1 ? "\n" : ""), fields[1]
 			printf "%8s", fields[3]
 			last = fields[1]
 		}
