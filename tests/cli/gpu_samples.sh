@@ -26,8 +26,8 @@ print(f and eval(sys.argv[2]))' "$1" "$2")
 	[ "$got" = "$3" ] || fail "$1: $2 is $got, not $3"
 }
 
-# Samples come once a second; two under load are the least that GT701 speaks of.
-GPUTRACE_NVML=$build/simcuda/libnvidia-ml.so.1 record hot "$program" --steps 3500 >/dev/null ||
+# Samples come once a second; two under load are the least that GT701 speaks of. (About 5 s.)
+GPUTRACE_NVML=$build/simcuda/libnvidia-ml.so.1 record hot "$program" --steps 8000 >/dev/null ||
 	fail "the sample failed"
 trace=$(trace_in hot) || exit 1
 expect_exit 0 "$gputrace" report --json "$trace"
