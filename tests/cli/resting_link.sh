@@ -28,4 +28,4 @@ import sys
 device = json.load(open(sys.argv[1], encoding="utf-8"))["runs"][0]["devices"][0]
 sys.exit("GT106" in [f["id"] for f in device["findings"]] or not device["ledger"]["step_ms"])
 PYTHON
-flags_say "$row" finding "silent; gen 1 in $asleep of $looks looks"
+flags_say "$row" finding "silent, gen 1 in $asleep of $looks looks"
