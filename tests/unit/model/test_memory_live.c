@@ -247,7 +247,7 @@ static void files_name_their_owners(void **state)
 		{"/usr/local/cuda/lib64/libcublas.so.13", "cuBLAS", false},
 	};
 	static const char *const others[] = {"/usr/lib/libmpich.so.12", "/bin/python3.11",
-					     "/home/me/libraries/nccl-tests", "librmmlike.so", ""};
+					     "/data/me/libraries/nccl-tests", "librmmlike.so", ""};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
