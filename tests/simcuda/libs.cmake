@@ -69,10 +69,7 @@ if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublasLt.h")
   add_dependencies(simblaslt simblas) # one of the two makes the generated list
 endif()
 
-# CUPTI: callback ids and result names come from the installed headers, which are a package of their
-# own and in the toolkit a folder of their own.
-find_path(GPUTRACE_CUPTI_INCLUDE cupti.h HINTS "${GPUTRACE_CUDA_INCLUDE}"
-  PATH_SUFFIXES . ../extras/CUPTI/include)
+# CUPTI: callback ids and result names come from the installed headers.
 set(simcupti_has_records FALSE)
 if(GPUTRACE_CUPTI_INCLUDE)
   file(STRINGS "${GPUTRACE_CUPTI_INCLUDE}/cupti_activity.h" simcupti_kernel_record
