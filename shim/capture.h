@@ -143,6 +143,8 @@ void capture_alloc_driver_array_3d(struct call *call, const void *out,
 /* ---- waits, streams, events, contexts (capture_sync.c) ---- */
 void capture_sync(struct call *call, const void *object, unsigned int scope);
 void capture_plain(struct call *call, const void *object);
+/* Not when the answer is "not ready": a loop that asks would drown all other records. */
+void capture_query(struct call *call, const void *object);
 /* Something that its stream does later, without times of its own. */
 void capture_queued(struct call *call, const void *stream);
 /* out: where the new object's handle was returned. */

@@ -30,6 +30,12 @@ void capture_plain(struct call *call, const void *object)
 	thread_commit(call->thread);
 }
 
+void capture_query(struct call *call, const void *object)
+{
+	if (call->status != ABI_CUDA_NOT_READY)
+		capture_plain(call, object);
+}
+
 void capture_queued(struct call *call, const void *stream)
 {
 	call->flags |= (uint16_t)(CALL_ASYNC | captured_flag(call, stream, GRAPH_NODE_OTHER));

@@ -204,6 +204,7 @@ typedef struct {
 enum {
 	ABI_SUCCESS = 0,
 	ABI_CUDA_OUT_OF_MEMORY = 2,   /* runtime and driver */
+	ABI_CUDA_NOT_READY = 600,     /* runtime and driver */
 	ABI_CUDA_NOT_SUPPORTED = 801, /* runtime and driver */
 	ABI_CUBLAS_NOT_SUPPORTED = 15,
 };

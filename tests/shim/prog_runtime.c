@@ -47,6 +47,29 @@ static void copy_some(int times)
 	free(pageable);
 }
 
+/* As frameworks do it: one event after another is asked for until it is there. */
+static void poll_events(int times)
+{
+	const size_t bytes = 64 << 20;
+	unsigned int polls = 0;
+	void *device;
+	cudaEvent_t event;
+	PRINT(cudaMalloc(&device, bytes));
+	PRINT(cudaEventCreate(&event));
+	for (int i = 0; i < times; i++) {
+		PRINT(cudaMemsetAsync(device, i, bytes, NULL));
+		PRINT(cudaEventRecord(event, NULL));
+		while (cudaEventQuery(event) == cudaErrorNotReady)
+			polls++;
+		while (cudaStreamQuery(NULL) == cudaErrorNotReady)
+			polls++;
+	}
+	printf("polled: %s\n", polls > (unsigned int)times ? "yes" : "no");
+	PRINT(cudaGetLastError());
+	PRINT(cudaEventDestroy(event));
+	PRINT(cudaFree(device));
+}
+
 static void fail_some(void)
 {
 	void *device;
@@ -183,6 +206,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "copy")) {
 		copy_some(number);
+	} else if (!strcmp(mode, "poll")) {
+		poll_events(number);
 	} else if (!strcmp(mode, "fail")) {
 		copy_some(1);
 		fail_some();

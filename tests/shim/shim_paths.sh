@@ -96,6 +96,20 @@ real_runtime() { # PROGRAM
 case_real_shared_runtime_looks_up_through_the_hook() { real_runtime prog_kernels_real_shared; }
 case_real_static_runtime_looks_up_through_the_hook() { real_runtime prog_kernels_real_static; }
 
+# A loop that asks until the GPU is ready would drown everything else: only the answer that ends it
+# is recorded.
+case_polling_leaves_one_record_for_each_answer() {
+	export SIMCUDA_TIME_SCALE=20
+	same_with_and_without "$progs/prog_runtime" poll 5
+	has "$work/with.txt" '^polled: yes' "that the GPU was not ready at once"
+	dump >"$work/dump.txt"
+	for name in cudaEventQuery cudaStreamQuery; do
+		[ "$(count "$work/dump.txt" "call\tapi=$name\t")" -eq 5 ] || fail "five answers of $name"
+		has "$work/dump.txt" "call\tapi=$name\t.*status=0" "the answer of $name"
+	done
+	has_not "$work/dump.txt" 'status=600' "an answer that the GPU is not ready"
+}
+
 case_switched_off_forwards_only() {
 	export GPUTRACE=off
 	same_with_and_without "$progs/prog_runtime" copy 2
