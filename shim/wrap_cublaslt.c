@@ -3,7 +3,7 @@
  * The exported wrappers of libcublasLt: one per row of cublaslt.def and per version node (CUDA 11,
  * 12, 13).
  */
-#include "wrap.h"
+#include "wrap_nodes.h"
 
 #include "api/cuda_abi.h"
 #include "api/cublaslt_abi.h"
@@ -21,17 +21,13 @@ enum cublaslt_slot {
 
 static wrap_function _Atomic cublaslt_real[WRAP_NODES_MAX][SLOT_COUNT];
 
-#define VERSIONED(name, number)                                                                    \
-	__asm__(".symver " #name "__" #number "," #name "@libcublasLt.so." #number ",remove");
-#define EXPORT(name, number, place, effect, params, args, before, ...)                             \
-	WRAP_DEFINE(name##__##number, cublaslt, place, SLOT_##name, API_##name, WRAP_FLAGS_PLAIN,  \
-		    EFFECT_##effect, params, args, const unsigned int node = (place);              \
-		    (void)node; before, __VA_ARGS__)                                               \
-	VERSIONED(name, number)
+#define NODE_11 "libcublasLt.so.11"
+#define NODE_12 "libcublasLt.so.12"
+#define NODE_13 "libcublasLt.so.13"
+
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
-	EXPORT(name, 11, 0, effect, params, args, before, __VA_ARGS__)                             \
-	EXPORT(name, 12, 1, effect, params, args, before, __VA_ARGS__)                             \
-	EXPORT(name, 13, 2, effect, params, args, before, __VA_ARGS__)
+	WRAP_EACH_NODE(cublaslt, name, API_##name, WRAP_FLAGS_PLAIN, EFFECT_##effect, params,      \
+		       args, before, __VA_ARGS__)
 #include "api/rows.h"
 #include "api/cublaslt.def"
 #include "api/rows_end.h"
@@ -42,19 +38,14 @@ static int cublaslt_not_supported(void)
 }
 
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
-	{#name,                                                                                    \
-	 API_##name,                                                                               \
-	 EFFECT_##effect,                                                                          \
-	 0,                                                                                        \
-	 {(wrap_function)name##__11, (wrap_function)name##__12, (wrap_function)name##__13}},
+	{#name, API_##name, EFFECT_##effect, 0, WRAP_NODE_WRAPPERS(name)},
 static const struct wrap_row cublaslt_rows[SLOT_COUNT] = {
 #include "api/rows.h"
 #include "api/cublaslt.def"
 #include "api/rows_end.h"
 };
 
-static const char *const cublaslt_nodes[] = {"libcublasLt.so.11", "libcublasLt.so.12",
-					     "libcublasLt.so.13"};
+static const char *const cublaslt_nodes[] = {NODE_11, NODE_12, NODE_13};
 
 const struct wrap_library wrap_cublaslt = {
 	.module_prefix = "libcublasLt.so",
