@@ -2,7 +2,8 @@
 /*
  * Two rhythms: every 100 ms what moves quickly and only while the job works (CPUs of threads, links
  * of GPUs), every second all the rest. The first look of each kind comes at once, so that short
- * runs have one too.
+ * runs have one too; after a new thread the next ones come soon, since programs bind their threads
+ * when they have seen their GPU.
  */
 #define _GNU_SOURCE
 #include "sampler.h"
@@ -13,8 +14,9 @@
 #include "trace_name.h"
 #include "trace_writer.h"
 
-#define FAST_NS 100000000ull
-#define SLOW_NS 1000000000ull
+#define FIRST_NS 10000000ull /* after a new thread, then twice that, until FAST_NS */
+#define FAST_NS	 100000000ull
+#define SLOW_NS	 1000000000ull
 
 void sampler_init(struct sampler *sampler, struct trace_writer *writer, struct drain *drain,
 		  const struct collector_options *options, const char *root)
@@ -25,6 +27,7 @@ void sampler_init(struct sampler *sampler, struct trace_writer *writer, struct d
 	sampler->writer = writer;
 	sampler->threads = 0;
 	sampler->is_runtime_told = false;
+	sampler->pause_ns = FIRST_NS;
 	sampler->next_fast_ns = 0;
 	sampler->next_slow_ns = 0;
 	sampler->cuda_folder[0] = '\0';
@@ -105,8 +108,12 @@ void sampler_run(struct sampler *sampler, uint64_t now_ns)
 
 	/* A thread that has just begun to record is looked at at once: the run may be short. */
 	if (now_ns >= sampler->next_fast_ns || threads != sampler->threads) {
+		if (threads != sampler->threads)
+			sampler->pause_ns = FIRST_NS;
 		sampler->threads = threads;
-		sampler->next_fast_ns = now_ns + FAST_NS;
+		sampler->next_fast_ns = now_ns + sampler->pause_ns;
+		sampler->pause_ns =
+			sampler->pause_ns * 2 < FAST_NS ? sampler->pause_ns * 2 : FAST_NS;
 		if (gpu_sampler_is_busy(&sampler->gpus))
 			gpu_sampler_look_at_links(&sampler->gpus);
 		job_sampler_look_at_threads(&sampler->job, sampler->drain->reader);

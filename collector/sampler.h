@@ -20,6 +20,7 @@ struct sampler {
 	struct gpu_sampler gpus;
 	struct page_sampler pages;
 	struct trace_writer *writer;
+	uint64_t pause_ns; /* from a look at what moves quickly to the next */
 	uint64_t next_fast_ns, next_slow_ns;
 	uint32_t threads; /* that had recorded at the last look */
 	bool is_runtime_told;
