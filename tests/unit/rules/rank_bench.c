@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rule_bench.h"
 #include "text.h"
 #include "xmalloc.h"
 
@@ -154,4 +155,18 @@ const char *rank_bench_text(const struct finding *finding, const char *key)
 	}
 	fail_msg("no evidence %s", key);
 	return NULL;
+}
+
+enum judgement_status rank_bench_of_one_file(const char *id, const char *world_size)
+{
+	enum judgement_status status;
+	struct bench bench;
+
+	bench_init(&bench);
+	if (world_size)
+		script_info(bench.script, "world_size", world_size);
+	bench_run(&bench);
+	status = bench_status(&bench, id);
+	bench_fini(&bench);
+	return status;
 }

@@ -31,6 +31,9 @@ void rank_bench_cut(struct rank_bench *bench, size_t rank, uint32_t sequence);
 void rank_bench_run(struct rank_bench *bench);
 void rank_bench_fini(struct rank_bench *bench);
 
+/* What the rule says of one file by itself, of a job of that many ranks; NULL: it does not say. */
+enum judgement_status rank_bench_of_one_file(const char *id, const char *world_size);
+
 const struct finding *rank_bench_only(const struct rank_bench *bench, const char *id);
 enum judgement_status rank_bench_status(const struct rank_bench *bench, const char *id);
 double rank_bench_number(const struct finding *finding, const char *key);

@@ -3,7 +3,6 @@
  * GT605 names the first collective that is another one on another rank.
  */
 #include "rank_bench.h"
-#include "rule_bench.h"
 
 static void another_size_is_raised_with_both_values(void **state)
 {
@@ -63,25 +62,14 @@ static void recordings_without_calls_are_not_judged(void **state)
 
 static void one_file_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	script_info(bench.script, "world_size", "4");
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT605"), NOT_JUDGED);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT605", "4"), NOT_JUDGED);
 }
 
 static void a_job_of_one_rank_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT605"), JUDGED_SILENT);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT605", NULL), JUDGED_SILENT);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,6 @@
  * GT606 names the rank that did not join, and only when that is certain.
  */
 #include "rank_bench.h"
-#include "rule_bench.h"
 
 static void the_rank_behind_is_named_not_the_ones_ahead(void **state)
 {
@@ -64,25 +63,14 @@ static void equal_ranks_are_silent(void **state)
 
 static void one_file_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	script_info(bench.script, "world_size", "4");
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT606"), NOT_JUDGED);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT606", "4"), NOT_JUDGED);
 }
 
 static void a_job_of_one_rank_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT606"), JUDGED_SILENT);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT606", NULL), JUDGED_SILENT);
 }
 
 int main(int argc, char **argv)

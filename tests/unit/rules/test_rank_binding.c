@@ -5,7 +5,6 @@
 #include "rank_bench.h"
 
 #include <stdlib.h>
-#include "rule_bench.h"
 #include "xmalloc.h"
 
 static void ranks_on_the_same_few_cpus_are_raised(void **state)
@@ -111,25 +110,14 @@ static void files_without_cpus_are_not_judged(void **state)
 
 static void one_file_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	script_info(bench.script, "world_size", "4");
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT304"), NOT_JUDGED);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT304", "4"), NOT_JUDGED);
 }
 
 static void a_job_of_one_rank_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT304"), JUDGED_SILENT);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT304", NULL), JUDGED_SILENT);
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,6 @@
 #include "rank_bench.h"
 
 #include <string.h>
-#include "rule_bench.h"
 
 static void a_rank_that_is_late_every_step_is_named(void **state)
 {
@@ -112,25 +111,14 @@ static void without_gpu_times_it_is_not_judged(void **state)
 
 static void one_file_is_not_judged(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	script_info(bench.script, "world_size", "4");
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT604"), NOT_JUDGED);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT604", "4"), NOT_JUDGED);
 }
 
 static void a_job_of_one_rank_is_silent(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	bench_init(&bench);
-	bench_run(&bench);
-	assert_int_equal(bench_status(&bench, "GT604"), JUDGED_SILENT);
-	bench_fini(&bench);
+	assert_int_equal(rank_bench_of_one_file("GT604", NULL), JUDGED_SILENT);
 }
 
 int main(int argc, char **argv)
