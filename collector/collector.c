@@ -97,6 +97,7 @@ static int attach(struct ring_control *control, const struct collector_options *
 
 	snprintf(control->collector_build, sizeof(control->collector_build), "%s",
 		 collector_build());
+	atomic_store_explicit(&control->collector_minor, RING_VERSION_MINOR, memory_order_release);
 	atomic_store_explicit(&control->collector_heartbeat_ns, clocks_monotonic_ns(),
 			      memory_order_relaxed);
 	/* Both pair with the shim's acquire load: the build string is complete. */

@@ -146,31 +146,38 @@ static uint32_t thread_number(struct ring_reader *reader, const struct ring_view
 	return ++reader->threads;
 }
 
-/* A new owner of the slot: reads its fields once and decides whether they can be believed. */
-static void meet_owner(struct ring_reader *reader, struct ring_view *view, struct ring_slot *slot,
-		       uint32_t generation, const struct ring_sink *sink)
+/* What follows in the ring is another thread's. */
+static void meet_thread(struct ring_reader *reader, struct ring_view *view, uint32_t thread_id,
+			uint64_t claimed_ticks, const struct ring_sink *sink)
 {
 	uint32_t threads = reader->threads;
 
 	view->known = false;
-	view->thread_id = slot->thread_id;
-	view->claimed_ticks = slot->claimed_ticks;
+	view->thread_id = thread_id;
+	view->claimed_ticks = claimed_ticks;
 	view->thread = thread_number(reader, view);
+	view->known = true;
+	if (view->thread > threads)
+		sink->thread(sink->context, view->thread, view->thread_id, view->claimed_ticks);
+}
+
+/* A new owner of the slot: reads its fields once and decides whether they can be believed. */
+static void meet_owner(struct ring_reader *reader, struct ring_view *view, struct ring_slot *slot,
+		       uint32_t generation, const struct ring_sink *sink)
+{
 	view->generation = generation;
 	view->damaged = false;
-	view->known = true;
 	view->refused = !map_view(reader, view, slot->offset, slot->data_bytes);
 	if (view->refused)
 		sink->lost(sink->context, 0, LOSS_DAMAGED, 1);
-	if (view->thread > threads)
-		sink->thread(sink->context, view->thread, view->thread_id, view->claimed_ticks);
+	meet_thread(reader, view, slot->thread_id, slot->claimed_ticks, sink);
 }
 
 /* ---- records ---- */
 
 /* Gives the staged records on, leaving out padding. Bytes used; less than `bytes` when the last
  * record continues behind the staging buffer. *bad is set where no record is. */
-static size_t deliver(const struct ring_reader *reader, const struct ring_view *view, size_t bytes,
+static size_t deliver(struct ring_reader *reader, struct ring_view *view, size_t bytes,
 		      const struct ring_sink *sink, bool *bad)
 {
 	const uint8_t *staging = reader->staging;
@@ -190,6 +197,16 @@ static size_t deliver(const struct ring_reader *reader, const struct ring_view *
 			if (at > run)
 				sink->records(sink->context, view->thread, staging + run, at - run);
 			run = at + size;
+			if (size == sizeof(struct ring_owner) &&
+			    bytes_load32(staging + at + offsetof(struct ring_owner, pad_kind)) ==
+				    RING_PAD_OWNER)
+				meet_thread(
+					reader, view,
+					bytes_load32(staging + at +
+						     offsetof(struct ring_owner, thread_id)),
+					bytes_load64(staging + at +
+						     offsetof(struct ring_owner, claimed_ticks)),
+					sink);
 		}
 		at += size;
 	}
@@ -259,7 +276,8 @@ static void count_view_drops(struct ring_view *view, const struct ring_sink *sin
 static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struct ring_sink *sink);
 
 /* A thread that has moved to a larger ring has left its last records in a smaller one, which this
- * round may have looked at too early or not yet. They come first. */
+ * round may have looked at too early or not yet. They come first. Whose a smaller ring is now, only
+ * its records tell: it may have been taken over. */
 static size_t drain_smaller_rings(struct ring_reader *reader, uint32_t index,
 				  const struct ring_sink *sink)
 {
@@ -268,8 +286,9 @@ static size_t drain_smaller_rings(struct ring_reader *reader, uint32_t index,
 	size_t taken = 0;
 
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
-		if (i != index && slots[i].thread_id == view->thread_id &&
-		    slots[i].claimed_ticks == view->claimed_ticks &&
+		uint32_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
+
+		if (i != index && (state == RING_SLOT_LIVE || state == RING_SLOT_RETIRED) &&
 		    slots[i].data_bytes < view->data_bytes)
 			taken += visit_slot(reader, i, sink);
 	}
@@ -296,14 +315,19 @@ static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struc
 	}
 	if (!view->refused)
 		taken += drain_view(reader, view, sink);
-	if (state != RING_SLOT_RETIRED)
+	/* A slot that changed meanwhile was taken over by another thread. One that did not may have
+	 * been taken over and retired again: once it is ours, what came meanwhile is drained too.
+	 */
+	if (state != RING_SLOT_RETIRED ||
+	    !atomic_compare_exchange_strong_explicit(&slot->state, &state, RING_SLOT_CLAIMED,
+						     memory_order_acquire, memory_order_relaxed))
 		return taken;
-	if (!view->refused)
+	if (!view->refused) {
+		taken += drain_view(reader, view, sink);
 		count_view_drops(view, sink);
-	/* Pairs with the acquire of the thread that claims the slot next. A slot that changed
-	 * meanwhile belongs to somebody else. */
-	atomic_compare_exchange_strong_explicit(&slot->state, &state, RING_SLOT_FREE,
-						memory_order_release, memory_order_relaxed);
+	}
+	/* Pairs with the acquire of the thread that claims the slot next. */
+	atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
 	return taken;
 }
 

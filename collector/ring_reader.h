@@ -22,7 +22,7 @@ struct ring_sink {
 	void *context;
 	/* A thread took a ring. `thread` numbers threads from 1 in this session. */
 	void (*thread)(void *context, uint32_t thread, uint32_t thread_id, uint64_t claimed_ticks);
-	/* Whole records back to back, 8-byte aligned, without RECORD_PAD. */
+	/* Whole records back to back, 8-byte aligned, without RECORD_PAD and ring_owner. */
 	void (*records)(void *context, uint32_t thread, const void *records, size_t bytes);
 	void (*lost)(void *context, uint16_t kind, uint16_t reason, uint64_t count);
 };

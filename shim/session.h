@@ -33,8 +33,12 @@ struct session_ring {
 };
 int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed_ticks,
 		       struct session_ring *ring);
-/* Gives the slot to the collector, which drains it; `head` is where a later owner goes on. */
-void session_ring_retire(uint32_t slot, uint64_t head);
+/* The ring of a thread that has ended, with at least room_bytes left, before the collector has
+ * drained it. The caller's first record must be a ring_owner. -ENOSPC: there is none. */
+int session_ring_take_over(uint32_t room_bytes, struct session_ring *ring);
+/* Gives the slot to the collector, which drains it; `head` is where a later owner goes on. The
+ * thread itself may go on, in a larger ring. */
+void session_ring_retire(uint32_t slot, uint64_t head, bool has_moved);
 /* Calls that no ring could take. */
 void session_count_unrecorded(void);
 

@@ -43,6 +43,7 @@ static struct {
 	struct ring_header *rings[RING_SLOT_COUNT]; /* mapped, by slot; our own copies of what */
 	uint32_t ring_bytes[RING_SLOT_COUNT];	    /* shared memory says, which others can write */
 	uint64_t ring_heads[RING_SLOT_COUNT];
+	bool ring_left[RING_SLOT_COUNT]; /* its last owner went on in a larger one */
 } memory = {.fd = -1};
 
 /* stat functions of glibc have versions newer than the shim's floor. */
@@ -197,6 +198,7 @@ int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed
 		slot->offset = offset;
 		slot->data_bytes = bytes;
 	}
+	memory.ring_left[index] = false;
 	slot->thread_id = thread_id;
 	slot->claimed_ticks = claimed_ticks;
 	slot->generation++;
@@ -209,9 +211,52 @@ int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed
 	return 0;
 }
 
-void session_ring_retire(uint32_t index, uint64_t head)
+/* Bytes that a retired ring has left, as far as its shared numbers can be believed. */
+static uint64_t room_left(uint32_t index, uint64_t head)
+{
+	uint64_t tail = atomic_load_explicit(&memory.rings[index]->tail, memory_order_acquire);
+	uint64_t used = head - tail, data_bytes = memory.ring_bytes[index];
+	return tail <= head && used <= data_bytes ? data_bytes - used : 0;
+}
+
+/*
+ * Threads that start and end faster than the collector looks would need a ring each until then. So
+ * a ring that still holds the records of an ended thread goes to the next one as it is: whoever
+ * moves its state from RETIRED to LIVE is its one producer.
+ */
+int session_ring_take_over(uint32_t room_bytes, struct session_ring *ring)
+{
+	struct ring_slot *slots = ring_slots(session_control);
+
+	if (atomic_load_explicit(&session_control->collector_minor, memory_order_acquire) <
+	    RING_MINOR_OWNERS)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
+		/* Acquire pairs with the release of whoever retired it: its numbers are set. */
+		uint32_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
+		if (state != RING_SLOT_RETIRED || memory.ring_left[i] ||
+		    room_left(i, atomic_load_explicit(&memory.rings[i]->head,
+						      memory_order_relaxed)) < room_bytes)
+			continue;
+		if (!atomic_compare_exchange_strong_explicit(&slots[i].state, &state,
+							     RING_SLOT_LIVE, memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		/* Meanwhile it may have had another owner. */
+		if (!memory.ring_left[i] && room_left(i, memory.ring_heads[i]) >= room_bytes) {
+			*ring = (struct session_ring){memory.rings[i], memory.ring_bytes[i], i,
+						      memory.ring_heads[i]};
+			return 0;
+		}
+		atomic_store_explicit(&slots[i].state, RING_SLOT_RETIRED, memory_order_release);
+	}
+	return -ENOSPC;
+}
+
+void session_ring_retire(uint32_t index, uint64_t head, bool has_moved)
 {
 	memory.ring_heads[index] = head;
+	memory.ring_left[index] = has_moved;
 	atomic_store_explicit(&ring_slots(session_control)[index].state, RING_SLOT_RETIRED,
 			      memory_order_release);
 }

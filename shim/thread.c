@@ -28,6 +28,7 @@
 
 #define GROWTH_FACTOR	     4u
 #define GROWTH_MAX_BYTES     (4u * 1024 * 1024)
+#define TAKE_OVER_MIN_BYTES  (8u * 1024)
 #define WAIT_PER_CALL_NS     1000000ull
 #define OWN_WAIT_NS	     200000000ull
 #define WAIT_PER_RUN_NS	     100000000ull
@@ -88,6 +89,48 @@ static struct thread *block_take(void)
 	return NULL;
 }
 
+/* The record that makes what follows in a taken over ring this thread's own. */
+static bool write_owner(struct thread *thread)
+{
+	struct ring_owner *owner = ring_writer_reserve(&thread->ring, sizeof(*owner));
+	if (!owner)
+		return false;
+	*owner = (struct ring_owner){
+		.kind = RECORD_PAD,
+		.size_bytes = sizeof(*owner),
+		.pad_kind = RING_PAD_OWNER,
+		.thread_id = thread->thread_id,
+		.claimed_ticks = thread->claimed_ticks,
+	};
+	ring_writer_commit(&thread->ring, sizeof(*owner));
+	return true;
+}
+
+static bool take_over(struct thread *thread, uint32_t room_bytes)
+{
+	struct session_ring ring;
+	if (session_ring_take_over(room_bytes, &ring))
+		return false;
+	ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot, ring.head);
+	if (write_owner(thread))
+		return true;
+	session_ring_retire(ring.slot, ring.head, false);
+	return false;
+}
+
+/* A ring with much room that an ended thread has left, else one of its own, else any with room. */
+static bool ring_get(struct thread *thread)
+{
+	struct session_ring ring;
+	uint32_t wanted_bytes = (uint32_t)shim_options.ring_kib * 1024;
+	if (take_over(thread, wanted_bytes / 4 * 3))
+		return true;
+	if (session_ring_claim(wanted_bytes, thread->thread_id, thread->claimed_ticks, &ring))
+		return take_over(thread, TAKE_OVER_MIN_BYTES);
+	ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot, ring.head);
+	return true;
+}
+
 static void block_give(struct thread *thread)
 {
 	thread->is_live = 0;
@@ -104,18 +147,16 @@ struct thread *thread_attach(void)
 	thread_now = &thread_muted;
 	struct thread *thread = block_take();
 	if (thread) {
-		struct session_ring ring;
 		thread->thread_id = (uint32_t)syscall(SYS_gettid);
 		thread->claimed_ticks = ticks_now();
 		thread->device = DEVICE_UNKNOWN;
-		if (session_ring_claim((uint32_t)shim_options.ring_kib * 1024, thread->thread_id,
-				       thread->claimed_ticks, &ring) ||
-		    pthread_setspecific(exit_key, thread)) {
+		bool has_ring = ring_get(thread);
+		if (!has_ring || pthread_setspecific(exit_key, thread)) {
+			if (has_ring)
+				session_ring_retire(thread->ring.slot, thread->ring.head, false);
 			block_give(thread);
 			thread = NULL;
 		} else {
-			ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot,
-					   ring.head);
 			site_thread_attach(thread);
 			thread->is_live = 1;
 		}
@@ -127,7 +168,7 @@ struct thread *thread_attach(void)
 
 void thread_retire(struct thread *thread)
 {
-	session_ring_retire(thread->ring.slot, thread->ring.head);
+	session_ring_retire(thread->ring.slot, thread->ring.head, false);
 	thread_now = &thread_idle;
 	site_thread_retire(thread);
 	block_give(thread);
@@ -160,7 +201,7 @@ static bool thread_grow(struct thread *thread)
 	uint32_t old_slot = thread->ring.slot;
 	uint64_t old_head = thread->ring.head;
 	ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot, ring.head);
-	session_ring_retire(old_slot, old_head);
+	session_ring_retire(old_slot, old_head, true);
 	return true;
 }
 

@@ -16,7 +16,7 @@
 
 #define RING_MAGIC	   0x676e697265637467ull /* "gtcering" in little-endian bytes */
 #define RING_VERSION_MAJOR 1			 /* layouts of different majors never meet */
-#define RING_VERSION_MINOR 0			 /* a reader accepts any minor */
+#define RING_VERSION_MINOR 1			 /* a reader accepts any minor */
 
 #define RING_CONTROL_BYTES (128u * 1024) /* whole pages on 4, 16 and 64 KiB systems */
 #define RING_SLOTS_OFFSET  4096u
@@ -50,9 +50,26 @@ enum ring_collector_state {
 
 enum ring_slot_state {
 	RING_SLOT_FREE = 0,    /* never used, or drained after its thread ended: may be claimed */
-	RING_SLOT_CLAIMED = 1, /* a thread is filling in the fields below; not yet readable */
+	RING_SLOT_CLAIMED = 1, /* a thread is filling in the fields below, or the collector is
+				  about to set FREE; not readable */
 	RING_SLOT_LIVE = 2,    /* producer attached */
-	RING_SLOT_RETIRED = 3  /* producer gone; the collector drains it, then sets FREE */
+	RING_SLOT_RETIRED = 3  /* producer gone; the collector drains it: CLAIMED, then FREE */
+};
+
+/* Since ring 1.1 a thread may take over a RETIRED ring that is not drained yet, by compare-exchange
+ * RETIRED -> LIVE. The slot's fields stay those of the owner that claimed it; the new owner's first
+ * record is a ring_owner, and what follows it is the new owner's. Only where the collector has
+ * stored a collector_minor of at least RING_MINOR_OWNERS. */
+#define RING_MINOR_OWNERS 1
+#define RING_PAD_OWNER	  1u /* record_head.reserved of a ring_owner; of other padding 0 */
+
+struct ring_owner {
+	uint16_t kind; /* RECORD_PAD: no record of a file */
+	uint16_t size_bytes;
+	uint32_t pad_kind; /* RING_PAD_OWNER */
+	uint32_t thread_id;
+	uint32_t reserved0;
+	uint64_t claimed_ticks;
 };
 
 /* What CUPTI times of graphs; AS_STARTED: nobody has asked for another. */
@@ -117,6 +134,7 @@ struct ring_control {
 	 * collector answers by storing the request number it has satisfied. */
 	_Alignas(64) _Atomic uint64_t flush_request;
 	_Atomic uint64_t flush_done;
+	_Atomic uint32_t collector_minor; /* of the ring, as the collector knows it (release) */
 
 	_Alignas(64) _Atomic uint32_t capture_enabled; /* 1 record, 0 leave one branch per call */
 	_Atomic uint32_t session_ended; /* shim: normal exit, drain, write the end, become DONE */
@@ -135,6 +153,7 @@ struct ring_control {
 	_Atomic uint32_t graphs_now;		     /* likewise; AS_STARTED: CUPTI is not in use */
 };
 
+static_assert(sizeof(struct ring_owner) == 24, "ring_owner has no holes");
 static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");
 static_assert(sizeof(struct ring_header) <= RING_HEADER_BYTES, "ring_header fits");
 static_assert(sizeof(struct ring_control) <= RING_SLOTS_OFFSET, "ring_control fits its page");

@@ -8,7 +8,7 @@
  *
  * Environment: GPUTRACE_TEST_RING_DUMP holds words: slow (drains only at the end), silent (never
  * becomes READY), refuse (becomes FAILED), paused (switches
- * capture off at once).
+ * capture off at once), old (of ring version 1.0).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,6 +39,7 @@ static struct kept *kept;
 static size_t kept_count, kept_capacity;
 static uint64_t tails[RING_SLOT_COUNT], dropped_seen[RING_SLOT_COUNT][RING_DROP_KINDS];
 static uint64_t dropped[RING_DROP_KINDS];
+static uint32_t owners[RING_SLOT_COUNT], generations[RING_SLOT_COUNT]; /* of slots */
 static size_t bad_records, pads;
 
 static uint64_t now_ns(void)
@@ -63,9 +64,6 @@ static void keep(uint32_t thread_id, const struct record_head *record)
 
 static void drain_slot(struct ring_slot *slot, uint32_t index)
 {
-	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	if (state != RING_SLOT_LIVE && state != RING_SLOT_RETIRED)
-		return;
 	struct ring_header *header = (struct ring_header *)(void *)(session + slot->offset);
 	const unsigned char *data = (const unsigned char *)header + RING_HEADER_BYTES;
 	uint64_t head = atomic_load_explicit(&header->head, memory_order_acquire);
@@ -79,10 +77,13 @@ static void drain_slot(struct ring_slot *slot, uint32_t index)
 			tails[index] = head;
 			break;
 		}
-		if (record->kind == RECORD_PAD)
-			pads++;
+		if (record->kind != RECORD_PAD)
+			keep(owners[index], record);
+		else if (record->reserved == RING_PAD_OWNER)
+			owners[index] =
+				((const struct ring_owner *)(const void *)record)->thread_id;
 		else
-			keep(slot->thread_id, record);
+			pads++;
 		tails[index] += record->size_bytes;
 	}
 	atomic_store_explicit(&header->tail, tails[index], memory_order_release);
@@ -91,15 +92,30 @@ static void drain_slot(struct ring_slot *slot, uint32_t index)
 		dropped[kind] += seen - dropped_seen[index][kind];
 		dropped_seen[index][kind] = seen;
 	}
-	if (state == RING_SLOT_RETIRED)
-		atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
+}
+
+static void visit_slot(struct ring_slot *slot, uint32_t index)
+{
+	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+	if (state != RING_SLOT_LIVE && state != RING_SLOT_RETIRED)
+		return;
+	if (slot->generation != generations[index]) {
+		generations[index] = slot->generation;
+		owners[index] = slot->thread_id;
+	}
+	drain_slot(slot, index);
+	if (state != RING_SLOT_RETIRED ||
+	    !atomic_compare_exchange_strong(&slot->state, &state, RING_SLOT_CLAIMED))
+		return;
+	drain_slot(slot, index);
+	atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
 }
 
 static void drain_all(void)
 {
 	uint64_t request = atomic_load(&control->flush_request);
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
-		drain_slot(&ring_slots(control)[i], i);
+		visit_slot(&ring_slots(control)[i], i);
 	atomic_store(&control->flush_done, request);
 	atomic_store(&control->collector_heartbeat_ns, now_ns());
 }
@@ -446,6 +462,7 @@ int main(int argc, char **argv)
 	if (strstr(words, "silent"))
 		return 0;
 	uint32_t expected = RING_COLLECTOR_NONE;
+	atomic_store(&control->collector_minor, strstr(words, "old") ? 0 : RING_VERSION_MINOR);
 	atomic_store(&control->collector_heartbeat_ns, now_ns());
 	if (!atomic_compare_exchange_strong(&control->collector_state, &expected,
 					    strstr(words, "refuse") ? RING_COLLECTOR_FAILED

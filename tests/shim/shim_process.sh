@@ -135,6 +135,25 @@ case_threads_are_recorded_and_rings_are_reused() {
 		fail "threads are told apart"
 }
 
+# 800 threads, one after the other, while nothing is drained; there is memory for 200 rings.
+case_a_ring_goes_to_the_next_thread_before_it_is_drained() {
+	export GPUTRACE_TEST_RING_DUMP=slow GPUTRACE_GPU=off
+	same_with_and_without "$runtime" threads 100
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" 'unrecorded=0' "no thread without a ring"
+	has_not "$work/dump.txt" '^dropped' "nothing dropped"
+	awk -F '\t' '$1 == "set" { for (i = 2; i <= NF; i++) { split($i, kv, "="); f[kv[1]] = kv[2] }
+		if (f["api"] == "cudaMemset") n[f["thread"]]++ }
+		END { for (t in n) { c++; if (n[t] != 50) bad++ } print c, bad; exit c != 800 || bad }' "$work/dump.txt" ||
+		fail "800 threads with 50 calls each"
+	# A collector that does not know of this gets rings as before, and what has none is counted.
+	rm -f "$out"/*
+	GPUTRACE_TEST_RING_DUMP="slow old" same_with_and_without "$runtime" threads 100
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" 'unrecorded=[1-9]' "calls without a ring are counted"
+	has "$work/dump.txt" '^end.*bad=0' "no broken record"
+}
+
 case_calls_from_thread_destructors_are_recorded() {
 	same_with_and_without "$runtime" destructor
 	dump >"$work/dump.txt"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,24 @@ bool session_ring_put(struct session_ring *ring, const void *record)
 	memcpy(ring->data + place, record, head->size_bytes);
 	ring->head += head->size_bytes;
 	atomic_store_explicit(&ring->header->head, ring->head, memory_order_release);
+	return true;
+}
+
+bool session_ring_take_over(struct session_ring *ring, uint32_t thread_id, uint64_t claimed_ticks)
+{
+	const struct ring_owner owner = {
+		.kind = RECORD_PAD,
+		.size_bytes = sizeof(owner),
+		.pad_kind = RING_PAD_OWNER,
+		.thread_id = thread_id,
+		.claimed_ticks = claimed_ticks,
+	};
+	uint32_t retired = RING_SLOT_RETIRED;
+
+	if (!atomic_compare_exchange_strong(&ring->slot->state, &retired, RING_SLOT_LIVE))
+		return false;
+	while (!session_ring_put(ring, &owner))
+		sched_yield();
 	return true;
 }
 

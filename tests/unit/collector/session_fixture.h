@@ -34,6 +34,9 @@ void session_fixture_fini(struct session_fixture *session);
 void session_ring_claim(struct session_fixture *session, struct session_ring *ring, uint32_t index,
 			uint32_t thread_id, uint64_t claimed_ticks);
 void session_ring_retire(struct session_ring *ring);
+/* Takes a retired ring over for another thread, with the record that says so; false when the
+ * collector is about to free it. */
+bool session_ring_take_over(struct session_ring *ring, uint32_t thread_id, uint64_t claimed_ticks);
 /* False when the ring is full. */
 bool session_ring_put(struct session_ring *ring, const void *record);
 /* Counts one record as dropped. */
