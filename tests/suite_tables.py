@@ -64,11 +64,40 @@ def print_survival(tables):
         print(line.format(*(fields + [""] * 8)[:8]).rstrip())
 
 
+def print_paths(tables):
+    """How many functions of each table were called by which ways, summed over row_coverage.py's list."""
+    file = tables / "paths-rows-table"
+    if not file.is_file():
+        return
+    ways, sums = ("linked", "dlsym", "lookup", "ctypes"), {}
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        table, _, used, majors, calls, records = line.split("\t")
+        row = sums.setdefault(table, {"functions": 0, "majors": set(), "calls": 0, "records": 0,
+                                      **dict.fromkeys(ways, 0)})
+        row["functions"] += 1
+        row["majors"].update({majors} - {"-"})
+        row["calls"] += int(calls)
+        row["records"] += int(records)
+        for way in set(used.split(",")) & set(ways):
+            row[way] += 1
+    print("\nWrapped functions that were called, by table and way; calls whose arguments, result and "
+          "errno\nwere the same with the shim, and records that were the calls "
+          f"(every function: {file}):")
+    print(f"  {'':<10}{'functions':>10}" + "".join(f"{way:>8}" for way in ways) +
+          f"  {'majors':<10}{'calls':>8}{'records':>9}")
+    for table, row in sums.items():
+        print(f"  {table:<10}{row['functions']:>10}" +
+              "".join(f"{row[way] or '-':>8}" for way in ways) +
+              f"  {' '.join(sorted(row['majors'])) or '-':<10}{row['calls']:>8}"
+              f"{row['records'] or '-':>9}")
+
+
 def main():
     tables = Path(sys.argv[1]) / "tests"
     print_sites(tables)
     print_hta(tables)
     print_cupti(tables)
+    print_paths(tables)
     sys.stdout.flush()
     subprocess.run([sys.executable, HERE / "cli" / "flags_table.py", tables / "flags-expected",
                     tables / "flags-table"], check=False)

@@ -16,6 +16,8 @@
 #include "../../shim/api/cublaslt_abi.h"
 #include "../../shim/api/nccl_abi.h"
 
+struct nvtx_event;
+
 static uint64_t mix(uint64_t hash, const void *value, size_t size_bytes)
 {
 	const unsigned char *bytes = value;

@@ -1,56 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every wrapped function by every way: what arrives, what comes back and what is recorded.
-. "$(dirname "$0")/../shim/shim_lib.sh"
-
-here=$(cd "$(dirname "$0")" && pwd)
-paths=$build/tests/path-programs
-export LD_LIBRARY_PATH=$paths/lib
-
-# Runs the program with and without the shim: the same arguments arrive, the same comes back.
-same_calls() { # PROGRAM STATUS WAY WORDS WHERE
-	local program=$paths/$1 plain=0 with=0
-	shift
-	export PATHS_STATUS=$1
-	shift
-	rm -f "$work"/calls-* "$out"/*
-	PATHS_LOG=$work/calls-plain "$program" "$@" >"$work/plain.txt" 2>&1 || plain=$?
-	[ $plain -eq 77 ] && skip "$(tail -n 1 "$work/plain.txt")"
-	PATHS_LOG=$work/calls-with traced "$program" "$@" >"$work/with.txt" 2>&1 || with=$?
-	[ $plain -eq $with ] || fail "exit code $with under the shim, $plain without: $*"
-	[ -s "$work/plain.txt" ] || fail "the program called nothing"
-	cmp -s "$work/plain.txt" "$work/with.txt" || {
-		diff "$work/plain.txt" "$work/with.txt" | head -20 >&2
-		fail "results or errno differ: $*"
-	}
-	cmp -s "$work/calls-plain" "$work/calls-with" || {
-		diff "$work/calls-plain" "$work/calls-with" | head -20 >&2
-		fail "other arguments arrived: $*"
-	}
-}
-
-# The records are the calls of the log, one by one and in order: but the rows that record nothing,
-# and what asks and is told that it is not ready (600).
-records_equal_log() {
-	dump >"$work/dump.txt"
-	has_not "$work/dump.txt" 'UNNAMED|UNKNOWN' "every number has its name"
-	# A collective's first call may also tell the rank that its communicator has.
-	sed -nE '/^communicator\tapi=nccl[^C]/d; s/^[a-z_]+\tapi=([A-Za-z0-9_]+)\tstatus=(-?[0-9]+)\t.*/\1 \2/p' "$work/dump.txt" >"$work/records.txt"
-	awk -F '\t' 'NR == FNR { if ($1 !~ /^#/) quiet[$1] = 1; next }
-		{ sub(/_pt[ds][sz]$/, "", $1)
-		  if (!($1 in quiet) && !($1 ~ /Query$/ && $3 == 600)) print $1, $3 }' \
-		"$here/no_record.tsv" "$work/calls-with" >"$work/log.txt"
-	cmp -s "$work/records.txt" "$work/log.txt" || {
-		diff "$work/log.txt" "$work/records.txt" | head -30 >&2
-		fail "records and calls differ (< call, > record)"
-	}
-}
+. "$(dirname "$0")/paths_lib.sh"
 
 # Failed calls whose pointers may not be touched, by every way and every major.
 case_failed_calls_are_recorded_and_nothing_is_read() {
 	for major in 11 12 13; do
 		same_calls prog_paths_$major 1 linked guard main
 		records_equal_log
+		exercised failed
 		echo "CUDA $major: $(wc -l <"$work/log.txt") calls recorded"
 	done
 }
@@ -59,12 +17,14 @@ case_functions_by_dlsym_are_recorded() {
 	for major in 11 12 13; do
 		same_calls prog_paths_$major 1 dlsym guard main
 		records_equal_log
+		exercised dlsym
 	done
 }
 
 case_driver_functions_by_look_up_are_recorded() {
 	same_calls prog_paths_13 1 lookup guard main
 	records_equal_log
+	exercised lookup
 	[ "$(wc -l <"$work/log.txt")" -ge 270 ] || fail "only $(wc -l <"$work/log.txt") functions were looked up"
 }
 
@@ -72,8 +32,20 @@ case_successful_calls_pass_and_are_recorded() {
 	for major in 11 12 13; do
 		same_calls prog_paths_$major 0 linked valid main
 		records_equal_log
+		exercised successful
 		has "$work/dump.txt" 'copy\tapi=cudaMemcpyAsync\tstatus=0\t.*bytes=65536\t' "sizes"
 	done
+}
+
+# Without a session marks are only counted; that they are recorded stands in tests/frameworks.
+case_marks_and_allocator_reports_pass() {
+	for way in linked dlsym; do
+		for words in null valid; do
+			same_calls prog_paths_marks 1 $way $words main
+			exercised marks
+		done
+	done
+	[ -z "$(ls "$out")" ] || fail "a session was opened"
 }
 
 case_null_everywhere_is_harmless() {

@@ -21,6 +21,7 @@
 	F(cuptiUnsubscribe)                                                                        \
 	F(cuptiEnableCallback)                                                                     \
 	F(cuptiEnableDomain)                                                                       \
+	F(cuptiEnableAllDomains)                                                                   \
 	F(cuptiActivityRegisterCallbacks)                                                          \
 	F(cuptiActivityEnable)                                                                     \
 	F(cuptiActivityDisable)                                                                    \
@@ -138,14 +139,22 @@ static void profile(int times)
 	tell("profiled");
 }
 
-static void with_subscriber(void)
+static void enable_callbacks(unsigned int enable, CUpti_SubscriberHandle mine, bool all_domains)
+{
+	if (all_domains)
+		printf("all domains = %d\n", (int)cupti.cuptiEnableAllDomains(enable, mine));
+	else
+		cupti.cuptiEnableDomain(enable, mine, CUPTI_CB_DOMAIN_RUNTIME_API);
+}
+
+static void with_subscriber(bool all_domains)
 {
 	CUpti_SubscriberHandle mine = NULL, second = NULL;
 	printf("subscribe = %d\n", (int)cupti.cuptiSubscribe(&mine, on_callback, NULL));
 	printf("again = %d\n", (int)cupti.cuptiSubscribe(&second, on_callback, NULL));
-	cupti.cuptiEnableDomain(1, mine, CUPTI_CB_DOMAIN_RUNTIME_API);
+	enable_callbacks(1, mine, all_domains);
 	profile(20);
-	cupti.cuptiEnableDomain(0, mine, CUPTI_CB_DOMAIN_RUNTIME_API);
+	enable_callbacks(0, mine, all_domains);
 	work(5);
 	tell("callbacks off");
 	rest(400);
@@ -177,8 +186,8 @@ int main(int argc, char **argv)
 	} else {
 		work(20);
 	}
-	if (!strcmp(mode, "subscribe")) {
-		with_subscriber();
+	if (!strcmp(mode, "subscribe") || !strcmp(mode, "all-domains")) {
+		with_subscriber(!strcmp(mode, "all-domains"));
 	} else if (!strcmp(mode, "second-kind")) {
 		with_second_kind();
 	} else {

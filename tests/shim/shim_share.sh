@@ -32,6 +32,12 @@ case_a_profiler_that_subscribes_gets_cupti_and_gives_it_back() {
 		fail "correlation ids are lost while CUPTI is shared"
 }
 
+case_a_profiler_that_wants_every_callback_gets_them_and_no_more() {
+	shared all-domains 60 1
+	[ "$(grep -P '^copy\tapi=cudaMemcpy\t' "$work/dump.txt" | grep -vcP '\tcorrelation=0\b')" -eq 85 ] ||
+		fail "correlation ids are lost while CUPTI is shared"
+}
+
 case_a_subscriber_of_the_second_kind_gets_cupti_whole() {
 	shared second-kind 40 1
 }

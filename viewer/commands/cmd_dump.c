@@ -114,16 +114,30 @@ static int dump_kind(struct dump *dump, uint16_t kind, struct error *err)
 	return rc;
 }
 
+/* The column of a kind that says who called; NULL where nobody is asked. */
+static const struct record_column *site_column(uint16_t kind)
+{
+	const struct record_schema *schema = record_schema_of(kind);
+
+	for (uint16_t i = 0; i < schema->column_count; i++) {
+		if (!strcmp(dump_field_key(&schema->columns[i]), "site"))
+			return &schema->columns[i];
+	}
+	return NULL;
+}
+
 static int collect_sites(void *context, const struct trace_batch *batch)
 {
+	const struct record_column *column = site_column(batch->kind);
 	struct dump *dump = context;
+	uint64_t site;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
-		const struct call_part *call =
-			(const void *)((const char *)batch->rows + (size_t)i * batch->row_bytes);
-
-		if (call->site)
-			map_slot(&dump->sites, call->site, NULL);
+		memcpy(&site,
+		       (const char *)batch->rows + (size_t)i * batch->row_bytes + column->offset,
+		       sizeof(site));
+		if (site)
+			map_slot(&dump->sites, site, NULL);
 	}
 	return 0;
 }
@@ -175,14 +189,13 @@ static void dump_site(struct dump *dump, uint64_t id)
 
 static int dump_sites(struct dump *dump, struct error *err)
 {
-	static const uint64_t kinds = 1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync |
-				      1ull << RECORD_KIND_copy | 1ull << RECORD_KIND_set |
-				      1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
-				      1ull << RECORD_KIND_gemm;
-	uint64_t *ids;
+	uint64_t *ids, kinds = 0;
 	size_t count = 0;
-	int rc = trace_read(dump->trace, kinds, collect_sites, dump, err);
+	int rc;
 
+	for (uint16_t kind = 1; kind < RECORD_KIND_LIMIT; kind++)
+		kinds |= site_column(kind) ? 1ull << kind : 0;
+	rc = trace_read(dump->trace, kinds, collect_sites, dump, err);
 	if (rc)
 		return rc;
 	ids = xcalloc(dump->sites.count, sizeof(*ids));
