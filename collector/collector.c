@@ -385,7 +385,9 @@ int collector_run(const struct collector_options *options, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory for a collector");
 	block_signals();
 	collector->options = options;
-	rc = ring_reader_open(&collector->reader, options->memfd, err);
+	rc = options->memory ? ring_reader_open_mapped(&collector->reader, options->memory,
+						       options->memory_bytes, err)
+			     : ring_reader_open(&collector->reader, options->memfd, err);
 	if (rc == 0)
 		rc = attach(collector->reader.control, options, err);
 	if (rc == 0) {

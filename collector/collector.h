@@ -15,7 +15,9 @@ struct error;
 struct gpu_probe;
 
 struct collector_options {
-	int memfd;	     /* the session's memory; stays the caller's */
+	int memfd;    /* the session's memory; stays the caller's */
+	void *memory; /* in the job, where there is no descriptor; else NULL */
+	uint64_t memory_bytes;
 	pid_t pid;	     /* the job as the caller sees it; 0: the caller is in the job */
 	int out_dir_fd;	     /* where the file is created; -1: open out_dir */
 	const char *out_dir; /* unused when out_dir_fd >= 0 */

@@ -152,8 +152,9 @@ bool job_watch_maps_lack_memory(const struct job_watch *watch, const char *maps)
 	if (watch->pid == 0 || watch->inode == 0)
 		return false;
 	snprintf(wanted, sizeof(wanted), " %llu ", (unsigned long long)watch->inode);
-	/* "start-end perms offset dev inode   /memfd:gputrace (deleted)" */
-	for (const char *at = strstr(maps, "/memfd:"); at; at = strstr(at + 1, "/memfd:")) {
+	/* "start-end perms offset dev inode   /memfd:gputrace (deleted)", or "/dev/shm/gputrace.1.f
+	 * (deleted)" where memfds are refused. */
+	for (const char *at = strstr(maps, "gputrace"); at; at = strstr(at + 1, "gputrace")) {
 		const char *line = at;
 
 		while (line > maps && line[-1] != '\n')

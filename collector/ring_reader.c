@@ -16,18 +16,23 @@
 #include "bytes.h"
 #include "error.h"
 #include "record.h"
+#include "small_file.h"
 
 #define STAGING_BYTES (256u * 1024) /* more than the largest record */
 
 #ifndef F_GET_SEALS
 #define F_GET_SEALS   1034
 #define F_SEAL_SHRINK 0x0002
+#define F_SEAL_SEAL   0x0001
 #endif
 
-static uint64_t memory_bytes(int memfd)
+static uint64_t memory_bytes(const struct ring_reader *reader)
 {
-	off_t end = lseek(memfd, 0, SEEK_END);
+	off_t end;
 
+	if (reader->base)
+		return reader->base_bytes;
+	end = lseek(reader->memfd, 0, SEEK_END);
 	return end > 0 ? (uint64_t)end : 0;
 }
 
@@ -43,42 +48,72 @@ static int check_control(const struct ring_control *control, struct error *err)
 	return 0;
 }
 
-int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err)
+/* Without the seal the job could shrink the memory under us, which would be a SIGBUS. A file in
+ * /dev/shm, where there is no memfd, cannot be sealed; it is ours and has no name by which anybody
+ * but the job could open it. */
+static bool can_be_trusted(int memfd)
 {
 	int seals = fcntl(memfd, F_GET_SEALS);
-	void *control;
-	int rc;
+	struct stat status;
 
-	memset(reader, 0, sizeof(*reader));
-	reader->memfd = memfd;
-	/* Without the seal the job could shrink the memory under us, which would be a SIGBUS. */
-	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return error_set(err, -EPROTO,
-				 "descriptor %d is not memory sealed against shrinking", memfd);
-	if (memory_bytes(memfd) < RING_CONTROL_BYTES)
-		return error_set(err, -EPROTO,
-				 "the shared memory is smaller than a control region");
-	control = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	if (control == MAP_FAILED)
-		return error_set(err, -errno, "cannot map the control region: %s", strerror(errno));
-	rc = check_control(control, err);
-	if (rc == 0) {
-		reader->staging = malloc(STAGING_BYTES);
-		if (!reader->staging)
-			rc = error_set(err, -ENOMEM, "out of memory for draining");
-	}
-	if (rc < 0) {
-		munmap(control, RING_CONTROL_BYTES);
+	if (seals >= 0 && seals & F_SEAL_SHRINK)
+		return true;
+	return seals == F_SEAL_SEAL && small_file_stat(memfd, &status) == 0 &&
+	       S_ISREG(status.st_mode) && status.st_nlink == 0 && status.st_uid == geteuid();
+}
+
+/* Takes the mapped control region; the caller unmaps it on failure. */
+static int open_control(struct ring_reader *reader, void *control, struct error *err)
+{
+	int rc = check_control(control, err);
+
+	if (rc < 0)
 		return rc;
-	}
+	reader->staging = malloc(STAGING_BYTES);
+	if (!reader->staging)
+		return error_set(err, -ENOMEM, "out of memory for draining");
 	reader->control = control;
 	reader->clock_kind = reader->control->clock_kind;
 	return 0;
 }
 
-static void unmap_view(struct ring_view *view)
+int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err)
 {
-	if (view->header)
+	void *control;
+	int rc;
+
+	memset(reader, 0, sizeof(*reader));
+	reader->memfd = memfd;
+	if (!can_be_trusted(memfd))
+		return error_set(err, -EPROTO,
+				 "descriptor %d is not memory sealed against shrinking", memfd);
+	if (memory_bytes(reader) < RING_CONTROL_BYTES)
+		return error_set(err, -EPROTO,
+				 "the shared memory is smaller than a control region");
+	control = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	if (control == MAP_FAILED)
+		return error_set(err, -errno, "cannot map the control region: %s", strerror(errno));
+	rc = open_control(reader, control, err);
+	if (rc < 0)
+		munmap(control, RING_CONTROL_BYTES);
+	return rc;
+}
+
+int ring_reader_open_mapped(struct ring_reader *reader, void *base, uint64_t bytes,
+			    struct error *err)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->memfd = -1;
+	reader->base = base;
+	reader->base_bytes = bytes;
+	if (bytes < RING_CONTROL_BYTES)
+		return error_set(err, -EPROTO, "the memory is smaller than a control region");
+	return open_control(reader, base, err);
+}
+
+static void unmap_view(const struct ring_reader *reader, struct ring_view *view)
+{
+	if (view->header && !reader->base)
 		munmap(view->header, RING_HEADER_BYTES + (size_t)view->data_bytes);
 	view->header = NULL;
 }
@@ -86,8 +121,8 @@ static void unmap_view(struct ring_view *view)
 void ring_reader_close(struct ring_reader *reader)
 {
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
-		unmap_view(&reader->views[i]);
-	if (reader->control)
+		unmap_view(reader, &reader->views[i]);
+	if (reader->control && !reader->base)
 		munmap(reader->control, RING_CONTROL_BYTES);
 	free(reader->staging);
 	reader->control = NULL;
@@ -100,7 +135,7 @@ static bool sizes_are_possible(const struct ring_reader *reader, uint64_t offset
 			       uint32_t data_bytes)
 {
 	uint64_t needed = (uint64_t)RING_HEADER_BYTES + data_bytes;
-	uint64_t available = memory_bytes(reader->memfd);
+	uint64_t available = memory_bytes(reader);
 
 	if (data_bytes < RING_MIN_BYTES || data_bytes > RING_MAX_BYTES ||
 	    (data_bytes & (data_bytes - 1)) != 0)
@@ -117,11 +152,13 @@ static bool map_view(struct ring_reader *reader, struct ring_view *view, uint64_
 
 	if (view->header && view->offset == offset && view->data_bytes == data_bytes)
 		return true;
-	unmap_view(view);
+	unmap_view(reader, view);
 	if (!sizes_are_possible(reader, offset, data_bytes))
 		return false;
-	mapped = mmap(NULL, RING_HEADER_BYTES + (size_t)data_bytes, PROT_READ | PROT_WRITE,
-		      MAP_SHARED, reader->memfd, (off_t)offset);
+	mapped = reader->base
+			 ? reader->base + offset
+			 : mmap(NULL, RING_HEADER_BYTES + (size_t)data_bytes,
+				PROT_READ | PROT_WRITE, MAP_SHARED, reader->memfd, (off_t)offset);
 	if (mapped == MAP_FAILED)
 		return false;
 	view->header = mapped;

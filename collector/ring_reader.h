@@ -44,6 +44,8 @@ struct ring_view {
 
 struct ring_reader {
 	int memfd;
+	uint8_t *base; /* the whole memory, where there is no descriptor; NULL: there is one */
+	uint64_t base_bytes;
 	struct ring_control *control;
 	uint32_t clock_kind;
 	uint32_t threads; /* numbers given out */
@@ -54,6 +56,9 @@ struct ring_reader {
 
 /* Maps and checks the control region. -EPROTO: not a session, or another major version. */
 int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err);
+/* Likewise for memory that the caller has mapped and keeps. */
+int ring_reader_open_mapped(struct ring_reader *reader, void *base, uint64_t bytes,
+			    struct error *err);
 void ring_reader_close(struct ring_reader *reader);
 
 /* Takes what every ring holds now; bytes taken. Frees retired slots once they are empty. */

@@ -28,6 +28,7 @@
 #include "options.h"
 #include "own_threads.h"
 #include "session.h"
+#include "session_memory.h"
 #include "shim_log.h"
 #include "ticks.h"
 #include "thread.h"
@@ -165,6 +166,8 @@ static const char *start_process(int memfd)
 	size_t count = 0;
 	int subreaper = 0;
 
+	if (memfd < 0)
+		return "no memory can be shared with another process";
 	if (getpid() == 1)
 		return "the program is process 1 of its container";
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0);
@@ -248,6 +251,7 @@ static void *watching_thread(void *unused)
 
 static int start_thread(int memfd, const char *reason)
 {
+	uint64_t memory_bytes;
 	thread_options = (struct collector_options){
 		.memfd = memfd,
 		.pid = 0,
@@ -256,9 +260,11 @@ static int start_thread(int memfd, const char *reason)
 		.name = shim_options.name,
 		.environment = collector_env_build(),
 		.fallback_reason = reason,
+		.memory = session_memory_base(&memory_bytes),
 		.max_bytes = (uint64_t)shim_options.max_mib << 20,
 		.keep_ns = (uint64_t)shim_options.keep_s * 1000000000u,
 	};
+	thread_options.memory_bytes = memory_bytes;
 	int rc = own_threads_start("gputrace-write", collector_thread);
 	if (!rc)
 		own_threads_start("gputrace-watch", watching_thread);

@@ -117,6 +117,8 @@ static void describe_process(void)
 		text[count] = '\0';
 		session_info("process.command", text);
 	}
+	if (session_memory_kind())
+		session_info("session.memory", session_memory_kind());
 	if (shim_options.ignored)
 		session_info("option.ignored", shim_options.ignored);
 	session_info("copy.memory_kind",
@@ -161,7 +163,12 @@ int session_open(void)
 		site_open();
 		wrap_c10_find();
 	}
+	struct thread *muted = thread_now, *own = NULL;
 	if (!rc) {
+		/* Before others can take what memory there is: this one describes the session. */
+		thread_now = &thread_idle;
+		own = thread_attach();
+		thread_now = muted;
 		/* From here on other threads record. */
 		atomic_store_explicit(&lifecycle_mode, LIFECYCLE_RECORDING, memory_order_release);
 		rc = collector_start(fd, &reason);
@@ -170,19 +177,20 @@ int session_open(void)
 		SHIM_LOG(ERROR, "recording nothing: %s", strerror(-rc));
 		if (session_control)
 			atomic_store(&session_control->capture_enabled, 0);
+		if (own) {
+			thread_retire(own);
+			thread_now = muted;
+		}
 		errno = saved_errno;
 		return rc;
 	}
-	struct thread *muted = thread_now;
-	thread_now = &thread_idle;
-	if (thread_attach()) {
+	if (own) {
+		thread_now = own;
 		describe_process();
 		mark_session_begins();
 		session_clock(NULL);
 		gpu_activity_start();
 	}
-	if (thread_now == &thread_idle)
-		thread_now = muted;
 	errno = saved_errno;
 	return 0;
 }

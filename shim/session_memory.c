@@ -1,50 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared memory for rings. Nothing here may kill the traced process: the file size limit is looked
- * at before the file grows (else SIGXFSZ), every page is allocated before it is touched (else
- * SIGBUS when memory is short), and the descriptor is checked before use, since programs close
- * descriptors that they do not know.
+ * Rings in the session's memory. The descriptor is checked before use, since programs close
+ * descriptors that they do not know and open files of their own in their place.
  */
 #include "session_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "session.h"
+#include "session_backing.h"
 
-#ifndef MFD_CLOEXEC
-#define MFD_CLOEXEC	  1u
-#define MFD_ALLOW_SEALING 2u
-#endif
-#ifndef F_ADD_SEALS
-#define F_ADD_SEALS   1033
-#define F_SEAL_SEAL   1
-#define F_SEAL_SHRINK 2
-#define F_SEAL_GROW   4
-#endif
-
-#define FIRST_DESCRIPTOR 1000
-#define PAGE_LARGEST	 65536u /* rings start on pages of every supported page size */
+#define PAGE_LARGEST 65536u /* rings start on pages of every supported page size */
 
 static struct {
-	int fd;
+	struct session_backing backing;
 	dev_t device;
 	ino_t inode;
-	uint64_t size_bytes;
 	_Atomic uint64_t used_bytes;
 	struct ring_header *rings[RING_SLOT_COUNT]; /* mapped, by slot; our own copies of what */
 	uint32_t ring_bytes[RING_SLOT_COUNT];	    /* shared memory says, which others can write */
 	uint64_t ring_heads[RING_SLOT_COUNT];
 	bool ring_left[RING_SLOT_COUNT]; /* its last owner went on in a larger one */
-} memory = {.fd = -1};
+} memory = {.backing = {.fd = -1}};
 
 /* stat functions of glibc have versions newer than the shim's floor. */
 static int describe(int fd, struct stat *out)
@@ -52,91 +35,89 @@ static int describe(int fd, struct stat *out)
 	return (int)syscall(SYS_fstat, fd, out);
 }
 
-static int move_up(int fd)
-{
-	for (int lowest = FIRST_DESCRIPTOR; lowest > 3; lowest /= 2) {
-		int high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
-		if (high >= 0) {
-			close(fd);
-			return high;
-		}
-	}
-	return fd;
-}
-
 int session_memory_create(uint64_t memory_bytes, struct ring_control **control, int *fd)
 {
-	struct rlimit limit;
-	struct stat status;
-	uint64_t size = RING_CONTROL_BYTES + memory_bytes;
+	struct session_backing backing;
+	struct stat status = {0};
+	int rc = session_backing_open(RING_CONTROL_BYTES + memory_bytes, RING_CONTROL_BYTES,
+				      &backing);
 
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-	    limit.rlim_cur < size)
-		size = limit.rlim_cur & ~(uint64_t)(PAGE_LARGEST - 1);
-	if (size < RING_CONTROL_BYTES + PAGE_LARGEST)
-		return -EFBIG;
-	int file = (int)syscall(SYS_memfd_create, "gputrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (file < 0)
-		return -errno;
-	file = move_up(file);
-	int rc = 0;
-	void *map = MAP_FAILED;
-	if (ftruncate(file, (off_t)size) || fallocate(file, 0, 0, RING_CONTROL_BYTES) ||
-	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
-	    describe(file, &status))
-		rc = -errno;
-	if (!rc) {
+	if (rc)
+		return rc;
+	void *map = backing.base;
+	if (!map) {
+		if (describe(backing.fd, &status))
+			rc = -errno;
 		map = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_POPULATE, file, 0);
-		if (map == MAP_FAILED)
+			   MAP_SHARED | MAP_POPULATE, backing.fd, 0);
+		if (!rc && map == MAP_FAILED)
 			rc = -errno;
 	}
 	if (rc) {
-		close(file);
+		close(backing.fd);
 		return rc;
 	}
 	memset(memory.rings, 0, sizeof(memory.rings));
 	memset(memory.ring_bytes, 0, sizeof(memory.ring_bytes));
-	memory.fd = file;
+	memory.backing = backing;
 	memory.device = status.st_dev;
 	memory.inode = status.st_ino;
-	memory.size_bytes = size;
 	atomic_store_explicit(&memory.used_bytes, RING_CONTROL_BYTES, memory_order_relaxed);
 	*control = map;
-	*fd = file;
+	*fd = backing.fd;
 	return 0;
+}
+
+const char *session_memory_kind(void)
+{
+	return memory.backing.kind;
+}
+
+void *session_memory_base(uint64_t *size_bytes)
+{
+	*size_bytes = memory.backing.size_bytes;
+	return memory.backing.base;
+}
+
+/* The descriptor is still the session's, or none is needed. */
+static bool is_usable(void)
+{
+	struct stat status;
+	if (memory.backing.base)
+		return true;
+	return memory.backing.fd >= 0 && !describe(memory.backing.fd, &status) &&
+	       status.st_ino == memory.inode && status.st_dev == memory.device;
 }
 
 void session_memory_forget(void)
 {
-	struct stat status;
-	/* The child's own copy of the descriptor, if nobody has put another file there. */
-	if (memory.fd >= 0 && !describe(memory.fd, &status) && status.st_ino == memory.inode &&
-	    status.st_dev == memory.device)
-		close(memory.fd);
-	memory.fd = -1;
+	/* The child's own copy of the descriptor, if nobody has put another file there. What is
+	 * mapped stays: threads of the parent do not exist here, but signal handlers do. */
+	if (!memory.backing.base && is_usable())
+		close(memory.backing.fd);
+	memory.backing = (struct session_backing){.fd = -1};
 }
 
-/* Maps data_bytes more of the file; NULL when memory, budget or descriptor is gone. */
+/* Maps data_bytes more of the memory; NULL when memory, budget or descriptor is gone. */
 static struct ring_header *map_ring(uint32_t data_bytes, uint64_t *offset)
 {
-	struct stat status;
 	uint64_t size = ((uint64_t)data_bytes + RING_HEADER_BYTES + PAGE_LARGEST - 1) &
 			~(uint64_t)(PAGE_LARGEST - 1);
 
-	if (memory.fd < 0 || describe(memory.fd, &status) || status.st_ino != memory.inode ||
-	    status.st_dev != memory.device)
+	if (!is_usable())
 		return NULL;
 	*offset = atomic_fetch_add_explicit(&memory.used_bytes, size, memory_order_relaxed);
-	if (*offset + size > memory.size_bytes) {
+	if (*offset + size > memory.backing.size_bytes) {
 		atomic_fetch_sub_explicit(&memory.used_bytes, size, memory_order_relaxed);
 		return NULL;
 	}
 	/* On failure the range stays unused: another thread may already own what follows it. */
-	if (fallocate(memory.fd, 0, (off_t)*offset, (off_t)size))
+	if (session_backing_populate(&memory.backing, *offset, size))
 		return NULL;
-	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory.fd,
-			 (off_t)*offset);
+	void *map = memory.backing.base
+			    ? memory.backing.base + *offset
+			    : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+				   memory.backing.fd, (off_t)*offset);
 	if (map == MAP_FAILED)
 		return NULL;
 	atomic_fetch_add_explicit(&session_control->memory_bytes, size, memory_order_relaxed);

@@ -56,7 +56,8 @@ case_threads_without_a_ring_are_counted() {
 	has "$work/dump.txt" '^end.*bad=0' "a clean end"
 	local written=$(count "$work/dump.txt" 'set\tapi=cudaMemset\t')
 	[ "$written" -lt 400 ] || has "$work/dump.txt" 'unrecorded=0' "all or counted"
-	[ "$written" -eq 400 ] || has "$work/dump.txt" 'unrecorded=[1-9]' "calls without a ring are counted"
+	# A ring with little room that is taken over may fill, which is counted as well.
+	[ "$written" -eq 400 ] || has "$work/dump.txt" 'unrecorded=[1-9]|^dropped\t' "what has no room is counted"
 }
 
 case_a_file_size_limit_does_not_kill_the_program() {

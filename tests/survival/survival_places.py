@@ -179,28 +179,83 @@ def out_of_memory_error_then_abort(case):
 
 # ---- what is refused ----
 
-def no_dev_shm(case):
+def without_shm(size):
+    """Covers /dev/shm in a mount namespace of the test's own."""
     own_mounts()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=4k,mode=000", "none", "/dev/shm"],
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", "/dev/shm"],
                           capture_output=True, text=True)
     if done.returncode:
         raise Skip("/dev/shm cannot be covered: " + done.stderr.strip())
+
+
+def no_dev_shm(case):
+    without_shm("ro,size=4k,mode=000")
     try:
         whole_run(case, PLAIN, CALLS)
     finally:
         subprocess.run(["umount", "/dev/shm"], check=False)
 
 
-def memfd_refused(case):
+def refused(case):
     launcher = [f"{case.build}/tests/survival-refuse"]
     if subprocess.run([*launcher, "true"]).returncode == 77:
         raise Skip("seccomp filters are not permitted")
-    job = Job(case, PLAIN, launcher=launcher)
-    result = job.wait()
-    case.expect_unchanged(PLAIN, result, 2, launcher=launcher)
-    expect(not job.trace(), "a trace without shared memory")
-    case.count(2 * CALLS, 0, 0)
-    case.note("no file: nothing can be shared with a collector")
+    return launcher
+
+
+def memfd_refused(case):
+    """A nameless file in /dev/shm takes its place, with a collector process as ever."""
+    before = set(os.listdir("/dev/shm"))
+    trace = whole_run(case, PLAIN, CALLS, launcher=refused(case))
+    session = trace.info["session"]
+    expect(session["session.memory"].startswith("a file in /dev/shm"), "says what the memory is")
+    expect(session["collector.mode"] == "process", f"recorded by a {session['collector.mode']}")
+    left = [name for name in set(os.listdir("/dev/shm")) - before if name.startswith("gputrace")]
+    expect(not left, f"left over: {left}")
+    case.note("a file in /dev/shm instead")
+
+
+def memfd_refused_and_killed(case):
+    """The collector lives on there too, and leaves nothing in /dev/shm."""
+    job = Job(case, ["--calls", 0, "--pace", 4000], launcher=refused(case))
+    ledger = job.wait_for_calls(5000)
+    job.kill()
+    job.wait()
+    await_file(job.trace(), case.gputrace)
+    trace = Trace(case, job.trace())
+    calls = ledger.calls()
+    trace.expect_in_order()
+    expect(trace.ending == "killed", f"the ending is {trace.ending}")
+    expect(trace.all_calls() + trace.lost >= calls, f"{trace.all_calls()} of {calls} calls")
+    case.count(2 * calls, trace.events, trace.lost)
+
+
+def memfd_refused_and_little_shm(case):
+    """Of what is free there, which the job may need, at most a quarter is taken."""
+    launcher = refused(case)
+    without_shm("size=8m")
+    try:
+        trace = whole_run(case, ["--threads", 16, "--calls", 2000], 16 * 2000, 4, launcher=launcher)
+        expect(trace.info["session"]["session.memory"].startswith("a file in /dev/shm"),
+               "another kind of memory")
+        expect(int(trace.info["session"]["collector.ring_bytes"]) > 0, "nothing went through a ring")
+    finally:
+        subprocess.run(["umount", "/dev/shm"], check=False)
+
+
+def memfd_and_shm_refused(case):
+    """A thread of the job collects from the job's own memory."""
+    launcher = refused(case)
+    without_shm("ro,size=4k,mode=000")
+    try:
+        trace = whole_run(case, PLAIN, CALLS, launcher=launcher)
+    finally:
+        subprocess.run(["umount", "/dev/shm"], check=False)
+    session = trace.info["session"]
+    expect(session["session.memory"].startswith("memory of the process"), "says what the memory is")
+    expect(session["collector.mode"].startswith("thread"), f"recorded by a {session['collector.mode']}")
+    expect("shared" in session["collector.fallback"], "says why")
+    case.note("the job's own memory, collected by a thread")
 
 
 def file_size_limit(case):
@@ -271,4 +326,5 @@ def time_namespace(case):
 
 CASES = [threads_1024, short_threads_10000, fork_storm, one_cpu, process_one, below_process_one,
          subreaper, namespace_ends, cgroup_kill, out_of_memory_error_then_abort, no_dev_shm,
-         memfd_refused, file_size_limit, memory_limit, calendar_clock_steps, time_namespace]
+         memfd_refused, memfd_refused_and_killed, memfd_refused_and_little_shm, memfd_and_shm_refused,
+         file_size_limit, memory_limit, calendar_clock_steps, time_namespace]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session's memory is a memfd named "gputrace", held by the collector (whose command line says
- * which job it is) or, when a thread of the job collects, by the job. What stands in it is checked
- * before use: any process of the user could have made it.
+ * A session's memory is a memfd named "gputrace" (or a nameless file in /dev/shm), held by the
+ * collector (whose command line says which job it is) or, when a thread of the job collects, by the
+ * job. What stands in it is checked before use: any process of the user could have made it.
  */
 #define _GNU_SOURCE
 #include "live_session.h"
@@ -24,6 +24,7 @@
 #include "ring.h"
 
 #define MEMFD_LINK "/memfd:gputrace"
+#define SHM_LINK   "/dev/shm/gputrace."
 
 /* ---- one process ---- */
 
@@ -73,6 +74,17 @@ static bool is_session_memory(const struct ring_control *control)
 	       control->slot_count == RING_SLOT_COUNT;
 }
 
+/* Sealed against shrinking, or a look at it could end in SIGBUS; a file in /dev/shm cannot be
+ * sealed, but is ours and has no name any more. */
+static bool can_be_trusted(int fd, const struct stat *status)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 &&
+	       (seals & F_SEAL_SHRINK ||
+		(seals == F_SEAL_SEAL && status->st_nlink == 0 && status->st_uid == geteuid()));
+}
+
 static bool map_control(struct live_session *session, const char *link)
 {
 	int fd = open(link, O_RDWR | O_CLOEXEC);
@@ -81,9 +93,8 @@ static bool map_control(struct live_session *session, const char *link)
 
 	if (fd < 0)
 		return false;
-	/* Sealed against shrinking, or a look at it could end in SIGBUS. */
 	if (fstat(fd, &status) == 0 && status.st_size >= RING_CONTROL_BYTES &&
-	    fcntl(fd, F_GET_SEALS) >= 0 && (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
+	    can_be_trusted(fd, &status))
 		memory = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (memory == MAP_FAILED)
@@ -124,7 +135,8 @@ static bool look_into(pid_t pid, struct live_session *session)
 		if (length <= 0)
 			continue;
 		target[length] = '\0';
-		if (!session->control && !strncmp(target, MEMFD_LINK, strlen(MEMFD_LINK)))
+		if (!session->control && (!strncmp(target, MEMFD_LINK, strlen(MEMFD_LINK)) ||
+					  !strncmp(target, SHM_LINK, strlen(SHM_LINK))))
 			map_control(session, link);
 		else if (ends_in(target, ".gtrace") && stat(link, &status) == 0) {
 			snprintf(session->trace_path, sizeof(session->trace_path), "%s", target);
