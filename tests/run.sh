@@ -9,6 +9,7 @@ jobs=$(nproc)
 labels=()
 list=no
 install=yes
+repeat=(--repeat until-pass:2)
 
 usage() {
 	cat <<-END
@@ -18,6 +19,8 @@ usage() {
 	  -j N             run N tests at once (here: $jobs)
 	  --build-dir DIR  build there (default: build)
 	  --no-install     fail rather than install packages
+	  --once           no second try: without it a test that fails runs once more, and the
+	                   end says which passed only then (a busy machine, or a race to find)
 	One test: tests/run.sh -- -R NAME
 	END
 }
@@ -30,6 +33,7 @@ while [ $# -gt 0 ]; do
 	-j*) jobs=${1#-j} ;;
 	--build-dir) mkdir -p "${2:?--build-dir needs a folder}"; build=$(cd "$2" && pwd); shift ;;
 	--no-install) install=no ;;
+	--once) repeat=() ;;
 	--help | -h) usage; exit 0 ;;
 	--) shift; break ;;
 	*) usage >&2; exit 2 ;;
@@ -65,6 +69,11 @@ fi
 # suites have shown.
 summary_last() {
 	awk -v tables="python3 '$repository/tests/suite_tables.py' '$build'" '
+	function name_of(text) {
+		sub(/^.* Test +#[0-9]+: /, "", text)
+		sub(/[ .].*/, "", text)
+		return text
+	}
 	/tests passed,|^No tests were found/ { held = held $0 "\n"; in_summary = 1; next }
 	in_summary { held = held $0 "\n"; next }
 	{ print; fflush() }
@@ -73,6 +82,8 @@ summary_last() {
 		if (seconds >= 5)
 			slow = slow sprintf("%8.1f s  %s\n", seconds, $4)
 	}
+	/ Test +#[0-9]+: .*\*\*\*/ { failed[name_of($0)] = 1 }
+	/ Test +#[0-9]+: .* Passed / && name_of($0) in failed { again = again "  " name_of($0) "\n" }
 	END {
 		if (slow != "") {
 			print "\nSlow tests (5 s and more):"
@@ -85,6 +96,8 @@ summary_last() {
 				rest = rest line[i] "\n"
 			else
 				verdict = line[i]
+		if (again != "")
+			printf "\nFailed at first and passed when tried again:\n%s", again
 		fflush()
 		system(tables)
 		gsub(/\n+$/, "", rest)
@@ -96,5 +109,5 @@ summary_last() {
 rm -rf "$build"/tests/*-table
 say "running the tests, $jobs at once"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 900 -j "$jobs" \
-	"${select[@]}" "$@" </dev/null 2>&1 | summary_last
+	"${repeat[@]}" "${select[@]}" "$@" </dev/null 2>&1 | summary_last
 exit "${PIPESTATUS[0]}"

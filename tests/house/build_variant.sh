@@ -16,4 +16,5 @@ cmake --build "$build" --parallel "$(nproc)" >"$build/build.log" 2>&1 ||
 echo "built with preset $preset"
 [ -n "$label" ] || exit 0
 ctest --test-dir "$build" --label-regex "^$label\$" --no-tests=error --output-on-failure --timeout 300 \
+	--repeat until-pass:2 \
 	-j "$(nproc)" </dev/null | grep -v ' Start '
