@@ -37,6 +37,30 @@ case_successful_calls_pass_and_are_recorded() {
 	done
 }
 
+# Functions that have other parameters in another CUDA major, three majors in one process.
+case_parameters_that_changed_between_majors_arrive_as_passed() {
+	export LD_LIBRARY_PATH=$paths/signatures GPUTRACE_GPU=off
+	same_with_and_without "$progs/prog_loader" plugins "$paths"/signatures/libsignature_plugin_{11,12,13}.so
+	has_not "$work/with.txt" 'OTHER|look-up -1' "every argument arrives, found by dlsym too"
+	[ "$(count "$work/with.txt" '^call 0 look-up 0$')" -eq 3 ] || fail "all calls succeed"
+	[ "$(count "$work/with.txt" 'as passed$')" -eq 52 ] || fail "26 functions, by two ways"
+	dump >"$work/dump.txt"
+	for major in 11:0x7000000000b00001 12:0x7000000000c00001 13:0x7000000000d00001; do
+		local stream=${major#*:}
+		[ "$(count "$work/dump.txt" "call\tapi=cudaMemPrefetchAsync\tstatus=0\t.*object=$stream$")" -eq 2 ] ||
+			fail "the stream of a prefetch in CUDA ${major%:*}"
+		[ ${major%:*} = 11 ] || [ "$(count "$work/dump.txt" \
+			"copy\tapi=cudaMemcpyBatchAsync\tstatus=0\t.*bytes=600\t.*stream=$stream\t")" -eq 4 ] ||
+			fail "bytes and stream of a batch in CUDA ${major%:*}"
+		[ ${major%:*} = 11 ] || [ "$(count "$work/dump.txt" \
+			"copy\tapi=cudaMemcpy3DBatchAsync\tstatus=0\t.*stream=$stream\t")" -eq 2 ] ||
+			fail "the stream of a batch of boxes in CUDA ${major%:*}"
+	done
+	[ "$(count "$work/dump.txt" 'graph\tapi=cudaGraphInstantiate\tstatus=0\t')" -eq 6 ] || fail "graphs"
+	[ "$(count "$work/dump.txt" 'graph\tapi=cudaGraphExecUpdate\tstatus=0\t')" -eq 6 ] || fail "updates"
+	[ "$(count "$work/dump.txt" 'call\tapi=cudaMemAdvise(_v2)?\tstatus=0\t')" -eq 8 ] || fail "advice"
+}
+
 # Without a session marks are only counted; that they are recorded stands in tests/frameworks.
 case_marks_and_allocator_reports_pass() {
 	for way in linked dlsym; do
