@@ -95,7 +95,7 @@ void call_attend(struct call *call)
 	int saved_errno = errno;
 	struct thread *thread = call->thread;
 	/* A signal handler's call, while this thread may be inside the loader on our account. */
-	if (thread->is_attending)
+	if (thread->is_attending || lifecycle_is_injected)
 		return;
 	thread->is_attending = 1;
 	atomic_signal_fence(memory_order_seq_cst);

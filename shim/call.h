@@ -42,18 +42,10 @@ void call_after_fork(void);
  * The caller fills in the rest and calls thread_commit(call->thread). */
 void *call_record(struct call *call, enum record_kind kind, size_t size_bytes);
 
-/* False: nothing is recorded, forward. */
-static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, unsigned int effect,
-			      const void *frame)
+/* The call that begins now becomes the innermost one of its thread. */
+static inline void call_open(struct call *call, struct thread *thread, uint16_t api, uint16_t flags,
+			     const void *frame)
 {
-	if (__builtin_expect(!lifecycle_calls_matter, 0))
-		return false;
-	struct thread *thread = thread_now;
-	if (__builtin_expect(!thread_records(thread), 0)) {
-		thread = call_thread_slow(effect);
-		if (!thread)
-			return false;
-	}
 	call->thread = thread;
 	call->api = api;
 	call->flags = flags;
@@ -69,6 +61,21 @@ static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, u
 		thread->site = site_of_call(thread, api, frame);
 	}
 	call->site = thread->site;
+}
+
+/* False: nothing is recorded, forward. */
+static inline bool call_begin(struct call *call, uint16_t api, uint16_t flags, unsigned int effect,
+			      const void *frame)
+{
+	if (__builtin_expect(!lifecycle_calls_matter, 0))
+		return false;
+	struct thread *thread = thread_now;
+	if (__builtin_expect(!thread_records(thread), 0)) {
+		thread = call_thread_slow(effect);
+		if (!thread)
+			return false;
+	}
+	call_open(call, thread, api, flags, frame);
 	return true;
 }
 

@@ -16,6 +16,11 @@
 #include "graph_table.h"
 #include "streams.h"
 
+static inline const void *as_pointer(CUdeviceptr address)
+{
+	return (const void *)(uintptr_t)address;
+}
+
 /* ---- copies and sets (capture_copy.c) ---- */
 /* The numbers of cudaMemcpyKind. */
 enum { COPY_KIND_H2D = 1, COPY_KIND_D2H = 2, COPY_KIND_D2D = 3, COPY_KIND_DEFAULT = 4 };

@@ -27,7 +27,7 @@ static _Atomic uint64_t seen_bytes[DEVICES]; /* by capture_block_alone() */
 static struct thread *hook_thread(void)
 {
 	struct thread *thread = thread_now;
-	if (!lifecycle_calls_matter || thread == &thread_muted ||
+	if (!lifecycle_reports_matter || thread == &thread_muted ||
 	    atomic_load_explicit(&lifecycle_mode, memory_order_acquire) != LIFECYCLE_RECORDING)
 		return NULL;
 	if (thread_records(thread))

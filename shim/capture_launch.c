@@ -8,10 +8,12 @@
 #include "gpu_events.h"
 #include "kernels.h"
 
-/* Asking the driver would be a call while a capture is open, of which the shim makes none. */
+/* Asking the driver would be a call while a capture is open, of which the shim makes none. Where
+ * CUPTI tells the name nobody is asked. */
 static uint64_t name_of(struct call *call, const void *function, unsigned int flags)
 {
-	bool is_capturing = atomic_load_explicit(&streams_open_captures, memory_order_relaxed) != 0;
+	bool is_capturing = !lifecycle_is_injected &&
+			    atomic_load_explicit(&streams_open_captures, memory_order_relaxed) != 0;
 	bool may_ask = (flags & LAUNCH_BY_HANDLE) && !call->status;
 	uint64_t kernel = kernels_number(call->thread, function, may_ask && !is_capturing);
 	if (__builtin_expect(is_capturing && may_ask && !kernel, 0))

@@ -182,7 +182,7 @@ static uint64_t size_of_range(const void *address)
 	} range;
 	CUdeviceptr base = 0;
 	size_t size_bytes = 0;
-	if (lifecycle_exiting() ||
+	if (lifecycle_exiting() || lifecycle_is_injected ||
 	    atomic_load_explicit(&streams_open_captures, memory_order_relaxed))
 		return 0;
 	int saved_errno = errno;

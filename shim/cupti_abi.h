@@ -138,7 +138,14 @@ enum cupti_offset {
 };
 
 /* CUpti_CallbackData */
-enum { CUPTI_CALLBACK_SITE = 0, CUPTI_CALLBACK_CORRELATION = 64 };
+enum {
+	CUPTI_CALLBACK_SITE = 0,
+	CUPTI_CALLBACK_PARAMETERS = 16, /* of the function, as arguments.h lays them out */
+	CUPTI_CALLBACK_RESULT = 24,	/* address of the result */
+	CUPTI_CALLBACK_SYMBOL = 32,	/* name of the kernel of a launch */
+	CUPTI_CALLBACK_CONTEXT = 40,
+	CUPTI_CALLBACK_CORRELATION = 64
+};
 
 /* What cuptiSubscribe_v2 (13.0) takes and tells. */
 struct cupti_subscriber {
@@ -173,6 +180,7 @@ typedef void cupti_buffer_completed(void *context, uint32_t stream, uint8_t *buf
 	F(SetThreadIdType, (int), 0)                                                               \
 	F(ActivityEnableAllSyncRecords, (uint8_t), 0)                                              \
 	F(ActivityConfigureUnifiedMemoryCounter, (struct cupti_managed_config *, uint32_t), 0)     \
+	F(GetDeviceId, (const void *context, uint32_t *device), 0)                                 \
 	F(Subscribe_v2, (void **, cupti_callback *, void *, void *), 0)                            \
 	F(GetResultString, (int, const char **), 0)
 

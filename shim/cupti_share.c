@@ -15,6 +15,7 @@
 #include "cupti_kinds.h"
 #include "gpu_buffers.h"
 #include "gpu_records.h"
+#include "injection.h"
 #include "lifecycle.h"
 #include "options.h"
 #include "thread.h"
@@ -72,7 +73,10 @@ static uint64_t kind_bit(int kind)
 static void on_callback(void *unused, int domain, uint32_t id, const void *data)
 {
 	(void)unused;
-	if (callback_set_has(&us.wanted, domain, id) && thread_now->is_live) {
+	if (lifecycle_is_injected) {
+		if (domain == CUPTI_DOMAIN_DRIVER)
+			injection_callback(id, data);
+	} else if (callback_set_has(&us.wanted, domain, id) && thread_now->is_live) {
 		uint32_t site, correlation;
 		memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
 		memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION,

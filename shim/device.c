@@ -55,6 +55,12 @@ static struct {
 	_Atomic uint32_t device;
 } contexts[CONTEXTS];
 
+/* Inside a callback of CUPTI no CUDA call is allowed; our own threads are not in one. */
+static bool may_call(void)
+{
+	return !lifecycle_is_injected || thread_now->is_own;
+}
+
 static void *find(const char *name)
 {
 	return real_driver_symbol(name);
@@ -150,7 +156,7 @@ void device_describe_all(void)
 uint32_t device_current(void)
 {
 	int device = 0;
-	if (!driver_ready() || !driver.current)
+	if (!may_call() || !driver_ready() || !driver.current)
 		return DEVICE_UNKNOWN;
 	struct thread *before = thread_mute();
 	int status = driver.current(&device);
@@ -192,6 +198,8 @@ void device_forget_contexts(void)
 const char *device_function_name(const void *function)
 {
 	const char *name = NULL;
+	if (!may_call())
+		return thread_now->launched;
 	if (lifecycle_exiting() || atomic_load(&streams_open_captures) || !driver_ready())
 		return NULL;
 	struct thread *before = thread_mute();

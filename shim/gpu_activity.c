@@ -25,6 +25,8 @@
 #include "gpu_pause.h"
 #include "gpu_records.h"
 #include "gpu_switch.h"
+#include "injection.h"
+#include "lifecycle.h"
 #include "options.h"
 #include "own_threads.h"
 #include "real.h"
@@ -87,11 +89,16 @@ static bool wants_correlation(const char *name, int domain)
 static unsigned int enable_callbacks(int domain)
 {
 	unsigned int enabled = 0;
+	/* A call of the runtime ends in calls of the driver, and those are recorded then. */
+	if (lifecycle_is_injected && domain == CUPTI_DOMAIN_RUNTIME)
+		return 0;
 	for (uint32_t id = 1; id < CALLBACK_IDS; id++) {
 		const char *name = NULL;
 		if (cupti.GetCallbackName(domain, id, &name) || !name)
 			continue;
-		if (wants_correlation(name, domain) && !cupti_share_enable_callback(domain, id))
+		bool is_wanted = lifecycle_is_injected ? injection_wants(name, id)
+						       : wants_correlation(name, domain);
+		if (is_wanted && !cupti_share_enable_callback(domain, id))
 			enabled++;
 	}
 	return enabled;
@@ -213,6 +220,7 @@ static void fetch(struct thread *thread, uint32_t forced)
 	thread_unmute(thread);
 	session_clock(is_ours ? read_gpu_clock : NULL);
 	cupti_share_leave();
+	injection_turn();
 	gpu_activity_drain();
 	gpu_records_write_losses(thread);
 	gpu_switch_tell(thread, forced != 0);
@@ -240,6 +248,7 @@ static void wait_a_period(struct thread *thread)
 		struct timespec part = {0, (left_ms < SWITCH_MS ? left_ms : SWITCH_MS) * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &part, NULL, 0);
 		gpu_pause_follow(thread);
+		injection_turn();
 		left_ms -= SWITCH_MS;
 	}
 }
@@ -353,6 +362,7 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 		snprintf(failed, sizeof(failed), "%s failed", what);
 		return result_text(result, text, size, failed);
 	}
+	injection_use(&cupti);
 	unsigned int callbacks = enable_callbacks(CUPTI_DOMAIN_RUNTIME);
 	callbacks += enable_callbacks(CUPTI_DOMAIN_DRIVER);
 	SHIM_LOG(DEBUG, "CUPTI: callbacks=%u", callbacks);
@@ -372,6 +382,8 @@ static void start_events(void)
 	session_info("gpu_times.source", reason ? "none" : "events");
 	if (reason)
 		session_info("gpu_times.reason", reason);
+	if (lifecycle_is_injected)
+		session_info("calls.missing", "no call is recorded, since that takes CUPTI");
 }
 
 void gpu_activity_start(void)
@@ -403,6 +415,9 @@ void gpu_activity_start(void)
 		SHIM_LOG(INFO, "no GPU times: %s", reason);
 		session_info("gpu_times.source", "none");
 		session_info("gpu_times.reason", reason);
+		if (lifecycle_is_injected)
+			session_info("calls.missing",
+				     "no call is recorded, since that takes CUPTI");
 		return;
 	}
 	snprintf(source, sizeof(source), "cupti %u", cupti.version);
@@ -420,7 +435,7 @@ void gpu_activity_finish(void)
 		return;
 	uint64_t begin_ns = ticks_monotonic();
 	atomic_store_explicit(&stop, 1, memory_order_release);
-	syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	gpu_activity_wake();
 	while (!atomic_load_explicit(&stopped, memory_order_acquire) &&
 	       ticks_monotonic() - begin_ns < FINISH_LIMIT_NS) {
 		struct timespec pause = {0, 1000000};
@@ -433,6 +448,11 @@ void gpu_activity_finish(void)
 			gpu_records_write_losses(thread_now);
 	}
 	atomic_store(&running, 0);
+}
+
+void gpu_activity_wake(void)
+{
+	syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void gpu_activity_forget(void)

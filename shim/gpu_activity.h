@@ -10,6 +10,8 @@
 void gpu_activity_start(void);
 /* Writes what finished buffers hold, from the calling thread. */
 void gpu_activity_drain(void);
+/* Our thread turns now, not at the end of its period. */
+void gpu_activity_wake(void);
 /* At exit, while CUDA is alive: fetches everything, waits at most 2 s. */
 void gpu_activity_finish(void);
 /* In a forked child: CUPTI is not touched there. */

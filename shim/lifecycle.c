@@ -32,13 +32,15 @@
 #include "thread.h"
 
 _Atomic uint32_t lifecycle_mode;
-uint32_t lifecycle_calls_matter = 1;
+uint32_t lifecycle_calls_matter = 1, lifecycle_reports_matter = 1;
+uint32_t lifecycle_is_injected;
 int lifecycle_attention;
 static _Atomic uint32_t deciding, watching_forks, exit_armed, exiting;
 
 static void set_mode(uint32_t mode)
 {
-	lifecycle_calls_matter = mode != LIFECYCLE_OFF && mode != LIFECYCLE_ENDED;
+	lifecycle_reports_matter = mode != LIFECYCLE_OFF && mode != LIFECYCLE_ENDED;
+	lifecycle_calls_matter = lifecycle_reports_matter && !lifecycle_is_injected;
 	atomic_store_explicit(&lifecycle_mode, mode, memory_order_release);
 }
 
@@ -110,6 +112,19 @@ bool lifecycle_open(void)
 	}
 	lifecycle_attention = 1;
 	return true;
+}
+
+bool lifecycle_may_inject(void)
+{
+	return atomic_load(&lifecycle_mode) == LIFECYCLE_OFF && !getauxval(AT_SECURE) &&
+	       shim_options.mode[1] != 'f' && self_is_alone();
+}
+
+void lifecycle_open_injected(void)
+{
+	lifecycle_is_injected = 1;
+	set_mode(LIFECYCLE_IDLE);
+	lifecycle_open();
 }
 
 /* ---- fork ---- */

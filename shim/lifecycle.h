@@ -20,8 +20,14 @@ enum lifecycle_mode {
 };
 extern _Atomic uint32_t lifecycle_mode;
 
-/* 0 once the mode is OFF or ENDED: all that a call costs then is this look. */
+/* 0 once the mode is OFF or ENDED, or when calls are recorded by other means than the wrappers: all
+ * that a call costs then is this look. */
 extern uint32_t lifecycle_calls_matter;
+/* The same for what marks and allocators report, which come on ways of their own. */
+extern uint32_t lifecycle_reports_matter;
+/* The driver loaded us (injection.h): calls come from CUPTI's callbacks, where CUDA must not be
+ * called. Set once, before the session opens. */
+extern uint32_t lifecycle_is_injected;
 
 /* Nonzero: the next recorded call that ends has something to do (call_attend). */
 extern int lifecycle_attention;
@@ -30,6 +36,11 @@ extern int lifecycle_attention;
 bool lifecycle_is_in_charge(void);
 /* IDLE -> RECORDING if this thread wins; true when recording. */
 bool lifecycle_open(void);
+/* Whether a copy that was not preloaded may take the second way in: not switched off, not under
+ * AT_SECURE, and no other copy is there. */
+bool lifecycle_may_inject(void);
+/* OFF -> RECORDING, if it can. */
+void lifecycle_open_injected(void);
 /* After the first outermost recorded call: CUDA is initialised, so our exit handler runs first. */
 void lifecycle_arm_exit(void);
 /* True once exit handlers run: no CUDA call of our own any more. */

@@ -67,7 +67,7 @@ struct mark mark_of_text(const char *text, size_t length, unsigned int source)
 /* The calling thread when it records, else NULL. */
 static struct thread *recording_thread(void)
 {
-	if (!lifecycle_calls_matter)
+	if (!lifecycle_reports_matter)
 		return NULL;
 	struct thread *thread = thread_now;
 	return __builtin_expect(thread_records(thread), 1) ? thread
@@ -76,7 +76,7 @@ static struct thread *recording_thread(void)
 
 static void count_unrecorded(_Atomic uint64_t *counter)
 {
-	if (lifecycle_calls_matter && thread_now != &thread_muted)
+	if (lifecycle_reports_matter && thread_now != &thread_muted)
 		atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
@@ -135,7 +135,7 @@ static void write_mark(struct thread *thread, const struct open_mark *open, uint
 static void thread_ended(void *stack)
 {
 	struct mark_stack *mine = stack;
-	if (mine->depth && lifecycle_calls_matter)
+	if (mine->depth && lifecycle_reports_matter)
 		atomic_fetch_add_explicit(&not_kept, mine->depth, memory_order_relaxed);
 	atomic_store_explicit(&memory->used[mine->index], 0, memory_order_release);
 	if (stack_now == mine)

@@ -65,6 +65,14 @@ bool self_is_first_and_preloaded(void)
 	return !first || self_contains(first);
 }
 
+bool self_is_alone(void)
+{
+	struct order order = {false, false};
+	site_elf_each_module(visit, &order); /* finds our own range */
+	const void *first = real_dlsym(RTLD_DEFAULT, "gputrace_shim_instance");
+	return !first || self_contains(first);
+}
+
 bool self_contains(const void *address)
 {
 	return (uintptr_t)address >= self_begin && (uintptr_t)address < self_end;

@@ -10,6 +10,8 @@
 /* Whether this copy is the first gputrace of the process and was there before libc (preloaded or
  * linked), not opened later. Takes the loader lock once. */
 bool self_is_first_and_preloaded(void);
+/* Whether no other copy of gputrace was there before this one, which was opened later. */
+bool self_is_alone(void);
 /* Whether an address lies in this object. */
 bool self_contains(const void *address);
 /* Our file with links resolved; "" when unknown. */

@@ -121,6 +121,12 @@ static void describe_process(void)
 		session_info("session.memory", session_memory_kind());
 	if (shim_options.ignored)
 		session_info("option.ignored", shim_options.ignored);
+	if (lifecycle_is_injected)
+		session_info(
+			"calls.source",
+			"CUPTI's callbacks, by CUDA_INJECTION64_PATH: the driver's calls; the "
+			"names of calls into the runtime, cuBLAS and NCCL, what an allocator "
+			"reports, and marks unless NVTX_INJECTION64_PATH is set, are not seen");
 	session_info("copy.memory_kind",
 		     "from the allocations and registrations that were seen; other host memory "
 		     "counts as pageable");

@@ -38,6 +38,7 @@ struct thread {
 	uint64_t claimed_ticks;
 	size_t reserved_bytes; /* of the record being written */
 	struct ring_writer ring;
+	const char *launched;	   /* injection.c: kernel of the call, as CUPTI tells; NULL none */
 	uint64_t last_ticks;	   /* end of the call before, on the clock of records */
 	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
 };

@@ -30,11 +30,6 @@ enum driver_slot {
 
 static wrap_function _Atomic driver_real[1][SLOT_COUNT];
 
-static inline const void *as_pointer(CUdeviceptr address)
-{
-	return (const void *)(uintptr_t)address;
-}
-
 #define TWIN_ONE(...)
 #define TWIN_PTSZ(name, ...) EXPORT(name##_ptsz, __VA_ARGS__)
 #define TWIN_PTDS(name, ...) EXPORT(name##_ptds, __VA_ARGS__)

@@ -16,6 +16,10 @@
 CUPTI_FIELDS(CHECK_FIELD)
 #endif
 _Static_assert(offsetof(CUpti_CallbackData, callbackSite) == CUPTI_CALLBACK_SITE, "site");
+_Static_assert(offsetof(CUpti_CallbackData, functionParams) == CUPTI_CALLBACK_PARAMETERS, "data");
+_Static_assert(offsetof(CUpti_CallbackData, functionReturnValue) == CUPTI_CALLBACK_RESULT, "data");
+_Static_assert(offsetof(CUpti_CallbackData, symbolName) == CUPTI_CALLBACK_SYMBOL, "data");
+_Static_assert(offsetof(CUpti_CallbackData, context) == CUPTI_CALLBACK_CONTEXT, "data");
 _Static_assert(offsetof(CUpti_CallbackData, correlationId) == CUPTI_CALLBACK_CORRELATION, "id");
 _Static_assert((int)CUPTI_ACTIVITY_KIND_MEMCPY == CUPTI_KIND_MEMCPY, "kind");
 _Static_assert((int)CUPTI_ACTIVITY_KIND_MEMSET == CUPTI_KIND_MEMSET, "kind");

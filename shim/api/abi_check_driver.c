@@ -20,6 +20,27 @@
 #include "driver.def"
 #include "rows_end.h"
 
+/* How CUPTI passes a function's parameters to callbacks. The types are compared above, so that
+ * sizes are enough here. Functions without parameters have no structure. */
+#if defined(__has_include)
+#if __has_include(<generated_cuda_meta.h>)
+#include <generated_cuda_meta.h>
+
+#include "../arguments.h"
+#define CHECK_ARGUMENTS_0(name, params, args)                                                      \
+	struct name##_arguments {                                                                  \
+		ARGUMENTS_FIELDS(params, args)                                                     \
+	};                                                                                         \
+	_Static_assert(sizeof(struct name##_arguments) == sizeof(name##_params), #name);
+#define CHECK_ARGUMENTS_1(name, params, args)
+#define ROW(name, twin, check, effect, params, args, before, ...)                                  \
+	ARGUMENTS_CAT(CHECK_ARGUMENTS_, ARGUMENTS_NONE(args))(name, params, args)
+#include "rows.h"
+#include "driver.def"
+#include "rows_end.h"
+#endif
+#endif
+
 /* What cuda_abi.h says about layouts. */
 _Static_assert(sizeof(CUlaunchConfig) == 56 && offsetof(CUlaunchConfig, hStream) == 32, "layout");
 _Static_assert(offsetof(CUlaunchConfig, sharedMemBytes) == 24, "offset");

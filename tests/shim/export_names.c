@@ -68,6 +68,7 @@ int main(void)
 #define C10(name, params, args, record) plain_name(#name);
 #include "../../shim/api/c10.def"
 	/* Written out by hand, not in a table. */
+	plain_name("InitializeInjection");
 	plain_name("InitializeInjectionNvtx2");
 	plain_name("InitializeInjectionNvtxExtension");
 	plain_name("gputrace_shim_step");

@@ -4,13 +4,19 @@
  * its begin and end (sim_call.c) around the body that the row names.
  */
 #include "sim_graph.h"
+#if __has_include(<generated_cuda_meta.h>)
+#include <generated_cuda_meta.h>
+#endif
+
 #include "sim_api_alloc.h"
+#include "sim_arguments.inc"
 
 #define SIM_EXPORT(is_twin, flags, name, parameters, body)                                         \
 	CUresult CUDAAPI name parameters                                                           \
 	{                                                                                          \
 		struct sim_call call[1];                                                           \
-		CUresult result = sim_call_begin(call, #name, flags, is_twin);                     \
+		SIM_PASSED_##name;                                                                 \
+		CUresult result = sim_call_begin(call, #name, flags, is_twin, arguments);          \
                                                                                                    \
 		if (result == CUDA_SUCCESS)                                                        \
 			result = (body);                                                           \

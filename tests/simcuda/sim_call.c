@@ -6,6 +6,7 @@
 #include "sim_api.h"
 #include "sim_capture.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,13 +103,14 @@ static uint32_t next_correlation(void)
 	return atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
 }
 
-static void tell_tool(int domain, int site, const char *function, uint32_t correlation, int result)
+static void tell_tool(int domain, int site, const char *function, uint32_t correlation, int result,
+		      const void *arguments)
 {
 	const struct simcuda_tool *tool =
 		atomic_load_explicit(&sim_state.tool, memory_order_acquire);
 
 	if (tool && tool->api)
-		tool->api(domain, site, function, correlation, result);
+		tool->api(domain, site, function, correlation, result, arguments);
 }
 
 /* The configuration is read by the first cuInit, before anything of it can be observed. */
@@ -125,7 +127,7 @@ static void load_configuration(void)
 }
 
 CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned flags,
-			bool is_per_thread)
+			bool is_per_thread, const void *arguments)
 {
 	struct sim_thread *thread = sim_call_thread();
 	CUresult result;
@@ -133,6 +135,7 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 	memset(call, 0, sizeof(*call));
 	call->thread = thread;
 	call->function = function;
+	call->arguments = arguments;
 	call->flags = flags;
 	call->is_per_thread = is_per_thread;
 	call->correlation =
@@ -141,7 +144,7 @@ CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned fl
 		return CUDA_ERROR_DEINITIALIZED;
 	if (sim_state.is_forked)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	tell_tool(1, 0, function, call->correlation, 0);
+	tell_tool(1, 0, function, call->correlation, 0, arguments);
 	if (flags & SYNC)
 		call->begin_ns = sim_clock_now_ns();
 	sim_lock();
@@ -221,6 +224,23 @@ static void release_pools(struct sim_call *call)
 	sim_unlock();
 }
 
+/* As the real driver at the end of the first cuInit: a tool comes before the application's work. */
+static void load_injection(void)
+{
+	static atomic_flag is_loaded = ATOMIC_FLAG_INIT;
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	int (*initialise)(void) = NULL;
+	void *library;
+
+	if (atomic_flag_test_and_set(&is_loaded) || !path || !*path)
+		return;
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (library)
+		*(void **)&initialise = dlsym(library, "InitializeInjection");
+	if (initialise)
+		initialise();
+}
+
 CUresult sim_call_end(struct sim_call *call, CUresult result)
 {
 	if (call->is_locked) {
@@ -235,8 +255,10 @@ CUresult sim_call_end(struct sim_call *call, CUresult result)
 			sim_log_call(call, result);
 		}
 	}
+	if ((call->flags & CONFIGURES) && result == CUDA_SUCCESS)
+		load_injection();
 	if (!sim_state.is_exiting && !sim_state.is_forked)
-		tell_tool(1, 1, call->function, call->correlation, (int)result);
+		tell_tool(1, 1, call->function, call->correlation, (int)result, call->arguments);
 	return result;
 }
 
@@ -246,7 +268,7 @@ uint32_t simcuda_runtime_enter(const char *function)
 
 	if (thread->runtime_depth++ == 0)
 		thread->runtime_correlation = next_correlation();
-	tell_tool(2, 0, function, thread->runtime_correlation, 0);
+	tell_tool(2, 0, function, thread->runtime_correlation, 0, NULL);
 	return thread->runtime_correlation;
 }
 
@@ -256,5 +278,5 @@ void simcuda_runtime_exit(const char *function, uint32_t correlation, int result
 
 	if (thread->runtime_depth > 0)
 		thread->runtime_depth--;
-	tell_tool(2, 1, function, correlation, result);
+	tell_tool(2, 1, function, correlation, result, NULL);
 }

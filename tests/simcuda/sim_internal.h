@@ -242,6 +242,7 @@ struct sim_call {
 	struct sim_thread *thread;
 	struct sim_context *context; /* the current one; there is one when the row says CTX */
 	const char *function;
+	const void *arguments; /* as CUPTI passes them; NULL: none, or not known */
 	unsigned flags;
 	uint32_t correlation;
 	bool is_per_thread; /* a _ptds or _ptsz twin */
@@ -270,7 +271,7 @@ extern struct sim_state sim_state;
 
 /* sim_call.c: around every exported function. Returns what to return at once, or CUDA_SUCCESS. */
 CUresult sim_call_begin(struct sim_call *call, const char *function, unsigned flags,
-			bool is_per_thread);
+			bool is_per_thread, const void *arguments);
 CUresult sim_call_end(struct sim_call *call, CUresult result);
 void sim_lock(void);
 void sim_unlock(void);

@@ -29,6 +29,8 @@
  *                           flops-per-thread" for kernels whose cost the model cannot know.
  *   SIMCUDA_LOG=F           the exact log; %p in F becomes the pid. Format below.
  *   SIMCUDA_OOM_AT=N        allocations that would bring live device memory above N bytes fail.
+ *   CUDA_INJECTION64_PATH=F a library that the first cuInit loads, and whose InitializeInjection()
+ *                           it calls, as the real driver does.
  *   SIMCUDA_FAIL=FUNC:K:R[,...]  the K-th call (from 1) of driver function FUNC returns CUresult R.
  *   SIMCUDA_BLAS_BY_LT=1    products of libcublas go through cublasLtMatmul, as many real ones do.
  *   SIMCUDA_NCCL_GBS=X      rate of collectives in 1e9 bytes/s. Default: simnccl_model.c.
@@ -155,8 +157,10 @@ struct simcuda_graph_event {
 	int node_type;
 };
 struct simcuda_tool {
-	/* domain 1 driver, 2 runtime; function is the API name; site 0 enter, 1 exit. */
-	void (*api)(int domain, int site, const char *function, uint32_t correlation, int result);
+	/* domain 1 driver, 2 runtime; function is the API name; site 0 enter, 1 exit; arguments:
+	 * the function's structure of generated_cuda_meta.h, NULL for the runtime's functions. */
+	void (*api)(int domain, int site, const char *function, uint32_t correlation, int result,
+		    const void *arguments);
 	void (*activity)(const struct simcuda_activity *activity);
 	void (*graph)(const struct simcuda_graph_event *event); /* may be NULL */
 };

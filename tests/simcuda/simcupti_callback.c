@@ -2,8 +2,8 @@
 /*
  * The one subscriber of the simulated CUPTI and its callbacks of the runtime and driver domains.
  * Graphs are told of in the resource domain: created, cloned, instantiated, destroyed. The other
- * domains can be enabled but have nothing to tell; functionParams and symbolName stay
- * NULL, because the driver does not pass arguments on.
+ * domains can be enabled but have nothing to tell. functionParams is NULL in the runtime's domain:
+ * the simulated runtime does not pass its arguments on.
  */
 #include "simcupti_internal.h"
 
@@ -39,6 +39,8 @@ void simcupti_callback_fire(int domain, int site, const char *function,
 		return;
 	data.callbackSite = site ? CUPTI_API_EXIT : CUPTI_API_ENTER;
 	data.functionName = function;
+	data.functionParams = frame->arguments;
+	data.symbolName = simcupti_kernel_name(function, frame->arguments);
 	data.functionReturnValue = site ? &result : NULL;
 	data.context = simcupti_current_context(&data.contextUid);
 	data.correlationData = &frame->correlation_data;

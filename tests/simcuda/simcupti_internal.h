@@ -46,6 +46,8 @@ int64_t simcupti_step_ns(void);
 uint64_t simcupti_graph_id(const void *handle);
 /* NULL and 0 when there is none. */
 CUcontext simcupti_current_context(uint32_t *id);
+/* NULL: the function launches no kernel, or its name is not known. */
+const char *simcupti_kernel_name(const char *function, const void *arguments);
 /* Notes a failure as the thread's last error and returns it. */
 CUptiResult simcupti_return(CUptiResult result);
 
@@ -58,6 +60,7 @@ struct simcupti_frame {
 	uint32_t cbid;
 	uint64_t begin_ns;
 	uint64_t correlation_data; /* the client's, kept from enter to exit */
+	const void *arguments;
 };
 void simcupti_callback_fire(int domain, int site, const char *function,
 			    struct simcupti_frame *frame, int result);

@@ -36,6 +36,9 @@ static struct {
 	uint64_t (*clock_ns)(void);
 	CUresult (*get_context)(CUcontext *context);
 	CUresult (*get_context_id)(CUcontext context, unsigned long long *id);
+	CUresult (*get_device)(CUdevice *device);
+	CUresult (*function_name)(const char **name, CUfunction function);
+	CUresult (*kernel_name)(const char **name, CUkernel kernel);
 	uint64_t (*graph_id)(const void *handle);
 } driver;
 
@@ -126,6 +129,9 @@ static void find_driver(void)
 	*(void **)&driver.clock_ns = dlsym(library, "simcuda_gpu_clock_ns");
 	*(void **)&driver.get_context = dlsym(library, "cuCtxGetCurrent");
 	*(void **)&driver.get_context_id = dlsym(library, "cuCtxGetId");
+	*(void **)&driver.get_device = dlsym(library, "cuCtxGetDevice");
+	*(void **)&driver.function_name = dlsym(library, "cuFuncGetName");
+	*(void **)&driver.kernel_name = dlsym(library, "cuKernelGetName");
 	*(void **)&driver.graph_id = dlsym(library, "simcuda_graph_id");
 	*(void **)&driver.attach_tool = dlsym(library, "simcuda_attach_tool");
 	if (!driver.deliver || !driver.clock_ns || !driver.get_context || !driver.get_context_id)
@@ -139,7 +145,8 @@ static _Thread_local struct {
 	bool is_inside; /* a call of ours is going on, which nobody wants to hear of */
 } thread;
 
-static void api(int domain, int site, const char *function, uint32_t correlation, int result)
+static void api(int domain, int site, const char *function, uint32_t correlation, int result,
+		const void *arguments)
 {
 	struct simcupti_frame *frame;
 
@@ -149,7 +156,8 @@ static void api(int domain, int site, const char *function, uint32_t correlation
 		if (thread.depth++ >= SIMCUPTI_DEPTH_MAX)
 			return;
 		frame = &thread.frames[thread.depth - 1];
-		*frame = (struct simcupti_frame){.correlation = correlation};
+		*frame =
+			(struct simcupti_frame){.correlation = correlation, .arguments = arguments};
 		if (!simcupti_callback_is_wanted() && !simcupti_activity_wants_api(domain))
 			return;
 		frame->cbid = simcupti_cbid_find(domain, function);
@@ -228,6 +236,45 @@ CUcontext simcupti_current_context(uint32_t *id)
 	thread.is_inside = false;
 	*id = (uint32_t)number;
 	return context;
+}
+
+/* What a launch launches: the first parameter, or the second one after a configuration. */
+const char *simcupti_kernel_name(const char *function, const void *arguments)
+{
+	const char *name = NULL;
+	CUfunction launched;
+
+	if (!arguments || strncmp(function, "cuLaunch", 8) ||
+	    !strncmp(function, "cuLaunchHost", 12))
+		return NULL;
+	memcpy(&launched,
+	       (const char *)arguments + (strstr(function, "KernelEx") ? sizeof(void *) : 0),
+	       sizeof(launched));
+	thread.is_inside = true;
+	if (!driver.function_name || driver.function_name(&name, launched))
+		name = NULL;
+	if (!name && driver.kernel_name && driver.kernel_name(&name, (CUkernel)launched))
+		name = NULL;
+	thread.is_inside = false;
+	return name;
+}
+
+/* Only of the context that is current, which is the one that callbacks name. */
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
+{
+	uint32_t id;
+	CUdevice ordinal = 0;
+	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
+
+	if (!device || !context || simcupti_current_context(&id) != context)
+		return simcupti_return(CUPTI_ERROR_INVALID_CONTEXT);
+	thread.is_inside = true;
+	if (driver.get_device)
+		result = driver.get_device(&ordinal);
+	thread.is_inside = false;
+	*device = (uint32_t)ordinal;
+	return result == CUDA_SUCCESS ? CUPTI_SUCCESS
+				      : simcupti_return(CUPTI_ERROR_INVALID_CONTEXT);
 }
 
 CUptiResult simcupti_return(CUptiResult result)

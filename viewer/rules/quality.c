@@ -82,6 +82,13 @@ static const struct quality_kind kinds[] = {
 	 "gputrace recover wrote this file from a damaged one. What it could not save is counted; "
 	 "calls\n"
 	 "and GPU work may be missing anywhere.\n"},
+	{"GT911", "some calls not seen",
+	 "The recorder was loaded by the driver (CUDA_INJECTION64_PATH), not preloaded. What CUPTI "
+	 "tells\n"
+	 "is in the file: the driver's calls and the GPU's work. Shapes of matrix products, "
+	 "collectives and\n"
+	 "what allocators report are not, and rules that need them find nothing.\n"
+	 "Cure: preload the recorder where the program lets you.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -291,6 +298,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	check_ending(model, quality);
 	quality_check_dropped(model, quality);
 	quality_check_recovered(model, quality);
+	quality_check_unseen(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);
 	check_blind(model, quality);

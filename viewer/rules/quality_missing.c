@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is not in the file because the recorder was told to keep it small, or because it had been
- * damaged.
+ * What is not in the file because the recorder was told to keep it small, or could not see it, or
+ * because the file had been damaged.
  */
 #include <stdlib.h>
 
@@ -28,6 +28,18 @@ void quality_check_dropped(const struct model *model, struct quality *quality)
 		text_format("The oldest %.1f MiB were dropped to keep the file within its limit "
 			    "of size or time; what follows is complete.",
 			    (double)bytes / 1048576));
+}
+
+/* The second way in sees less; why it may see nothing at all is the recorder's to tell. */
+void quality_check_unseen(const struct model *model, struct quality *quality)
+{
+	const char *source = model->source.info(model->source.context, "calls.source");
+	const char *missing = model->source.info(model->source.context, "calls.missing");
+
+	if (source)
+		quality_add(quality, "GT911", "is_injected", 1,
+			    text_format("Calls were recorded through %s%s%s.", source,
+					missing ? "; " : "", missing ? missing : ""));
 }
 
 void quality_check_recovered(const struct model *model, struct quality *quality)

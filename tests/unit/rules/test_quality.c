@@ -242,6 +242,7 @@ static void what_was_not_kept_is_said(void **state)
 	} cases[] = {
 		{"GT909", "rotation.dropped_bytes", "3145728", 3145728},
 		{"GT910", "recovered.lost_records", "17", 17},
+		{"GT911", "calls.source", "CUPTI's callbacks", 1},
 	};
 
 	(void)state;

@@ -162,8 +162,10 @@ static struct {
 	atomic_uint activities; /* also counted by the driver's thread */
 } heard;
 
-static void hear_api(int domain, int site, const char *function, uint32_t correlation, int result)
+static void hear_api(int domain, int site, const char *function, uint32_t correlation, int result,
+		     const void *arguments)
 {
+	(void)arguments;
 	snprintf(heard.last_function, sizeof(heard.last_function), "%s", function);
 	heard.last_domain = domain;
 	heard.last_correlation = correlation;
