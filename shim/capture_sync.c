@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "gpu_events.h"
 #include "pointers.h"
 #include "streams.h"
 
@@ -116,8 +117,10 @@ void capture_context_create(struct call *call, const void *out, CUdevice device)
 void capture_context_retain(struct call *call, const void *out, CUdevice device)
 {
 	const void *context = returned(call, out);
-	if (context)
+	if (context) {
 		device_learn_context(context, device);
+		gpu_events_learn_primary(context, device);
+	}
 	capture_plain(call, context);
 }
 

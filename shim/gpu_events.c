@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records the pairs, on the program's threads, and runs the thread that reads them. Events are made
- * when a place of the pool is first used in a context and are kept: a context is not asked to make
- * the same events again.
+ * Records the pairs, on the program's threads, and runs the thread that reads them. Knows when a
+ * context goes, so that no event of it is touched any more.
  */
 #include "gpu_events.h"
 
@@ -16,6 +15,7 @@
 
 #include "../collector/format/ring.h"
 #include "api/cuda_abi.h"
+#include "capture.h"
 #include "event_pairs.h"
 #include "own_threads.h"
 #include "real.h"
@@ -26,15 +26,14 @@
 #define PERIOD_MS	 50
 #define FINISH_LIMIT_NS	 2000000000ull
 #define LAUNCHES_PER_SEC 5000u /* of a thread, at most: two events cost about a launch */
-#define TRIES		 64u
+#define DEVICES		 64
 
-struct event_pair event_pairs[EVENT_PAIRS];
 struct event_functions event_functions;
 _Atomic uint32_t gpu_events_on;
-static _Atomic uint32_t stop, stopped, next_pair;
+static _Atomic uint32_t stop, stopped;
 enum { FUNCTIONS_FOUND = 1, FUNCTIONS_LACKING };
 static _Atomic uint32_t functions_state;
-static _Atomic uint64_t copies, launches, not_measured;
+static _Atomic(const void *) primaries[DEVICES]; /* primary contexts, as far as seen */
 
 /* The driver is loaded by the time that something is issued to a stream, not always before. */
 static bool find_functions(void)
@@ -71,42 +70,15 @@ static bool record(void *event, const struct call *call, const void *stream)
 						      : event_functions.record(event, stream));
 }
 
-/* Events belong to a context: a place without any gets them, one with another context's is not for
- * us. */
-static bool fit(struct event_pair *pair, const void *context)
+static struct event_pair *held(const struct thread *thread)
 {
-	if (atomic_load(&pair->context) == context)
-		return true;
-	if (atomic_load(&pair->context))
-		return false;
-	if (event_functions.create(&pair->begin, 0) || event_functions.create(&pair->end, 0))
-		return false;
-	atomic_store(&pair->context, context);
-	return true;
-}
-
-static struct event_pair *take(const void *context)
-{
-	uint32_t first = atomic_fetch_add_explicit(&next_pair, 1, memory_order_relaxed);
-	for (uint32_t i = 0; i < TRIES; i++) {
-		struct event_pair *pair = &event_pairs[(first + i) % EVENT_PAIRS];
-		uint32_t expected = PAIR_FREE;
-		if (atomic_load_explicit(&pair->state, memory_order_relaxed) != PAIR_FREE ||
-		    !atomic_compare_exchange_strong(&pair->state, &expected, PAIR_OPEN))
-			continue;
-		if (fit(pair, context))
-			return pair;
-		atomic_store(&pair->state, PAIR_FREE);
-	}
-	return NULL;
+	return event_pool_pair(thread->event_pair);
 }
 
 static void give_back(struct thread *thread)
 {
-	struct event_pair *pair = &event_pairs[thread->event_pair - 1];
-	uint32_t expected = PAIR_OPEN;
+	event_pool_give_back(held(thread));
 	thread->event_pair = 0;
-	atomic_compare_exchange_strong(&pair->state, &expected, PAIR_FREE);
 }
 
 /* Launches by themselves are sampled; those of a collective are all measured. */
@@ -124,11 +96,12 @@ static bool is_due(struct thread *thread, enum gpu_events_what what)
 static struct event_pair *open_pair(struct call *call, const void *stream)
 {
 	const void *context = NULL;
-	struct event_pair *pair = NULL;
-	if (!event_functions.current(&context) && context)
-		pair = take(context);
+	if (event_functions.current(&context) || !context)
+		return NULL; /* the call itself will fail, or makes the context */
+	struct event_pair *pair = event_pool_take(context);
 	if (pair && !record(pair->begin, call, stream)) {
-		atomic_store(&pair->state, PAIR_FREE);
+		event_count(EVENT_COUNT_FAILED);
+		event_pool_give_back(pair);
 		return NULL;
 	}
 	return pair;
@@ -144,56 +117,66 @@ void gpu_events_open(struct call *call, enum gpu_events_what what, const void *s
 	 * it: there the driver forbids more than it says. */
 	if (lifecycle_exiting() ||
 	    atomic_load_explicit(&streams_open_captures, memory_order_relaxed)) {
-		atomic_fetch_add_explicit(&not_measured, 1, memory_order_relaxed);
+		event_count(EVENT_COUNT_CAPTURE);
 		return;
 	}
 	if (!is_due(thread, what))
 		return;
 	thread_mute();
-	struct event_pair *pair = find_functions() ? open_pair(call, stream) : NULL;
+	bool can = find_functions();
+	struct event_pair *pair = can ? open_pair(call, stream) : NULL;
 	thread_unmute(thread);
-	if (!pair) {
-		atomic_fetch_add_explicit(&not_measured, 1, memory_order_relaxed);
+	if (!can)
+		event_count(EVENT_COUNT_FAILED);
+	if (!pair)
 		return;
-	}
-	thread->event_pair = (uint32_t)(pair - event_pairs) + 1;
+	thread->event_pair = event_pool_number(pair);
 	/* The number that ties host and GPU record, which CUPTI would have given. */
 	thread->correlation = atomic_fetch_add(&last_number, 1) + 1;
 	memset(&pair->record, 0, sizeof(pair->record));
 	pair->record.gpu.correlation = thread->correlation;
-	pair->stream = (uintptr_t)stream;
+	pair->stream = (uintptr_t)stream_key(call, stream);
 }
 
 void gpu_events_close(struct call *call, const void *stream)
 {
 	struct thread *thread = call->thread;
-	struct event_pair *pair = &event_pairs[thread->event_pair - 1];
-	thread_mute();
-	bool is_recorded = !call->status && record(pair->end, call, stream);
-	thread_unmute(thread);
-	if (!is_recorded)
+	struct event_pair *pair = held(thread);
+	/* A call that failed issued nothing. The stream may have begun to be captured meanwhile, or
+	 * its context to go. */
+	if (call->status || lifecycle_exiting() ||
+	    atomic_load_explicit(&streams_open_captures, memory_order_relaxed) ||
+	    atomic_load(&pair->state) != PAIR_OPEN) {
+		if (!call->status)
+			event_count(EVENT_COUNT_CAPTURE);
 		give_back(thread);
+		return;
+	}
+	thread_mute();
+	bool is_recorded = record(pair->end, call, stream);
+	thread_unmute(thread);
+	if (is_recorded)
+		return;
+	event_count(EVENT_COUNT_FAILED);
+	give_back(thread);
 }
 
 static void publish(struct thread *thread, unsigned int kind, size_t size_bytes,
 		    const struct call_part *call)
 {
-	struct event_pair *pair = &event_pairs[thread->event_pair - 1];
-	uint32_t expected = PAIR_OPEN;
+	struct event_pair *pair = held(thread);
 	pair->record.gpu.head = (struct record_head){(uint16_t)kind, (uint16_t)size_bytes, 0};
 	pair->record.gpu.device = call->device;
 	/* CUPTI numbers streams; here the handle must do. */
 	pair->record.gpu.stream = (uint32_t)(pair->stream ^ pair->stream >> 32);
 	thread->event_pair = 0;
-	/* Pairs with event_reader_collect(). */
-	atomic_compare_exchange_strong_explicit(&pair->state, &expected, PAIR_PENDING,
-						memory_order_release, memory_order_relaxed);
+	event_pool_publish(pair);
 }
 
 /* A record of another call than the one that was measured: its own was dropped. */
 static bool is_of(struct thread *thread, const struct call_part *call)
 {
-	if (event_pairs[thread->event_pair - 1].record.gpu.correlation == call->correlation)
+	if (held(thread)->record.gpu.correlation == call->correlation)
 		return true;
 	give_back(thread);
 	return false;
@@ -201,22 +184,21 @@ static bool is_of(struct thread *thread, const struct call_part *call)
 
 void gpu_events_tell_copy(struct thread *thread, const struct record_copy *copy)
 {
-	struct record_gpu_copy *out = &event_pairs[thread->event_pair - 1].record.copy;
+	struct record_gpu_copy *out = &held(thread)->record.copy;
 	if (!is_of(thread, &copy->call))
 		return;
 	out->size_bytes = copy->size_bytes;
 	out->direction = copy->direction;
 	out->source_kind = copy->source_kind;
 	out->destination_kind = copy->destination_kind;
-	out->is_async = 1;
+	out->is_async = (copy->call.flags & CALL_ASYNC) != 0;
 	out->peer_device = copy->peer_device;
 	publish(thread, RECORD_KIND_gpu_copy, sizeof(*out), &copy->call);
-	atomic_fetch_add_explicit(&copies, 1, memory_order_relaxed);
 }
 
 void gpu_events_tell_launch(struct thread *thread, const struct record_launch *launch)
 {
-	struct record_gpu_kernel *out = &event_pairs[thread->event_pair - 1].record.kernel;
+	struct record_gpu_kernel *out = &held(thread)->record.kernel;
 	if (!is_of(thread, &launch->call))
 		return;
 	out->kernel = launch->kernel;
@@ -224,19 +206,56 @@ void gpu_events_tell_launch(struct thread *thread, const struct record_launch *l
 	memcpy(out->block, launch->block, sizeof(out->block));
 	out->shared_dynamic_bytes = launch->shared_bytes;
 	publish(thread, RECORD_KIND_gpu_kernel, sizeof(*out), &launch->call);
-	atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
 }
+
+/* ---- contexts that go ---- */
 
 void gpu_events_drop(const void *context)
 {
 	if (!atomic_load(&gpu_events_on))
 		return;
-	for (uint32_t i = 0; i < EVENT_PAIRS; i++) {
-		const void *of = atomic_load(&event_pairs[i].context);
-		if (of && (of == context || !context))
-			atomic_store(&event_pairs[i].state, PAIR_LOST);
+	event_reader_pause();
+	event_pool_drop(context);
+	event_reader_resume();
+}
+
+void gpu_events_learn_primary(const void *context, int device)
+{
+	if (device >= 0 && device < DEVICES)
+		atomic_store(&primaries[device], context);
+}
+
+/* NULL, which stands for all contexts, where it was never seen. */
+static const void *primary_of(int device)
+{
+	return device >= 0 && device < DEVICES ? atomic_load(&primaries[device]) : NULL;
+}
+
+void gpu_events_drop_primary(int device)
+{
+	gpu_events_drop(primary_of(device));
+}
+
+void gpu_events_release(void)
+{
+	event_reader_pause();
+}
+
+void gpu_events_released(const struct call *call, int device)
+{
+	unsigned int flags = 0;
+	int is_active = 0;
+	/* Released is not gone: somebody else may hold it too. */
+	if (!call->status && atomic_load(&gpu_events_on)) {
+		thread_mute();
+		if (!lifecycle_exiting() && find_functions() && event_functions.primary_state &&
+		    event_functions.primary_state(device, &flags, &is_active))
+			is_active = 0;
+		thread_unmute(call->thread);
+		if (!is_active)
+			event_pool_drop(primary_of(device));
 	}
-	event_reader_drop(context);
+	event_reader_resume();
 }
 
 /* ---- the thread ---- */
@@ -248,16 +267,44 @@ static uint64_t read_clock(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+static unsigned long long counted(enum event_count what)
+{
+	return atomic_load_explicit(&event_counts[what], memory_order_relaxed);
+}
+
+static unsigned long long count_pending(void)
+{
+	unsigned long long pending = 0;
+	for (uint32_t i = 0; i < EVENT_CONTEXTS; i++)
+		for (uint32_t k = 0; atomic_load(&event_pools[i].context) && k < EVENT_PAIRS; k++)
+			pending += atomic_load(&event_pools[i].pairs[k].state) == PAIR_PENDING;
+	return pending;
+}
+
 static void tell(void)
 {
-	char text[256];
-	snprintf(text, sizeof(text),
-		 "%llu copies and %llu launches measured, %llu not (a capture was open, or all "
-		 "pairs were in use)",
-		 (unsigned long long)atomic_load(&copies),
-		 (unsigned long long)atomic_load(&launches),
-		 (unsigned long long)atomic_load(&not_measured));
+	char text[320];
+	unsigned long long captured = counted(EVENT_COUNT_CAPTURE),
+			   full = counted(EVENT_COUNT_FULL);
+	unsigned long long failed = counted(EVENT_COUNT_FAILED), gone = counted(EVENT_COUNT_GONE);
+	unsigned long long pending = count_pending();
+	snprintf(
+		text, sizeof(text),
+		"%llu copies and %llu launches measured, %llu not (while a capture was open %llu, "
+		"all pairs in use %llu, refused by the driver %llu, context gone %llu, not over at "
+		"the end %llu)",
+		counted(EVENT_COUNT_COPIES), counted(EVENT_COUNT_LAUNCHES),
+		captured + full + failed + gone + pending, captured, full, failed, gone, pending);
 	session_info("gpu_times.events", text);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)event_reader_doubt_ns());
+	session_info("gpu_times.events_doubt_ns", text);
+}
+
+static void read_what_is_over(struct thread *thread)
+{
+	if (atomic_load(&functions_state) == FUNCTIONS_FOUND)
+		event_reader_collect(thread);
+	session_clock(read_clock);
 }
 
 static void *events_thread(void *unused)
@@ -270,11 +317,11 @@ static void *events_thread(void *unused)
 	       !own_threads_are_last()) {
 		struct timespec period = {0, PERIOD_MS * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
-		if (atomic_load(&functions_state) == FUNCTIONS_FOUND)
-			event_reader_collect(thread);
-		session_clock(read_clock);
+		if (!atomic_load(&stop))
+			read_what_is_over(thread);
 	}
 	if (thread) {
+		read_what_is_over(thread);
 		tell();
 		thread_retire(thread);
 	}
@@ -311,6 +358,6 @@ void gpu_events_finish(void)
 void gpu_events_forget(void)
 {
 	atomic_store(&gpu_events_on, 0);
-	memset((void *)event_pairs, 0, sizeof(event_pairs));
+	event_pool_forget();
 	event_reader_forget();
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU times without CUPTI (GPUTRACE_GPU=events): a pair of events around every copy that is issued
- * to a stream, around the kernels of every collective, and around some launches. What a pair
- * measures includes what its stream waits for in between, such as its turn on a copy engine.
+ * GPU times without CUPTI (GPUTRACE_GPU=events): a pair of events around every copy, around the
+ * kernels of every collective, and around some launches. What a pair measures includes what its
+ * stream waits for in between, such as its turn on a copy engine; around a blocking copy also the
+ * way back to the program.
  *
  * No pair is recorded while any capture is open, after exit began, or when all pairs are in use;
  * what is left out is counted. A pair is recorded in the stream of the work itself, so it orders
@@ -25,8 +26,13 @@ extern _Atomic uint32_t gpu_events_on;
 const char *gpu_events_start(void);
 void gpu_events_finish(void);
 void gpu_events_forget(void);
-/* Before a context goes, or all of the device's (NULL): its pairs are not touched any more. */
+/* Before a context goes, or a device's primary one: its events are not touched any more. */
 void gpu_events_drop(const void *context);
+void gpu_events_drop_primary(int device);
+/* Around a release of a primary context, which goes with its last holder; and which one it is. */
+void gpu_events_release(void);
+void gpu_events_released(const struct call *call, int device);
+void gpu_events_learn_primary(const void *context, int device);
 
 void gpu_events_open(struct call *call, enum gpu_events_what what, const void *stream);
 void gpu_events_close(struct call *call, const void *stream);

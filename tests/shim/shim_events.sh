@@ -10,8 +10,8 @@ case_copies_to_streams_are_measured() {
 	same_with_and_without "$runtime" copy 20
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" '^info\tgpu_times.source=events' "where the times come from"
-	has "$work/dump.txt" '^info\tgpu_times.events=40 copies and 0 launches measured, 0 not' "how many"
-	[ "$(count "$work/dump.txt" '^gpu_copy')" -eq 40 ] || fail "not 40 copies"
+	has "$work/dump.txt" '^info\tgpu_times.events=60 copies and 0 launches measured, 0 not' "how many"
+	[ "$(count "$work/dump.txt" '^gpu_copy')" -eq 60 ] || fail "not 60 copies"
 	# Each is tied to a copy that the host recorded, and is of that size and direction.
 	awk -F '\t' '
 		function get(key,   i) {
@@ -26,7 +26,7 @@ case_copies_to_streams_are_measured() {
 		END {
 			for (id in gpu)
 				if (host[id] == gpu[id]) same++
-			exit !(n == 40 && same == 40)
+			exit !(n == 60 && same == 60)
 		}' "$work/dump.txt" || fail "copies of host and GPU do not match"
 }
 

@@ -169,6 +169,8 @@ struct event_times {
 	size_t count; /* operations with a time, 0: CUPTI's or none */
 	uint64_t bytes[2];
 	int64_t busy_ns[2];
+	size_t collectives, launches; /* kernels of collectives; the other, sampled ones */
+	int64_t collective_ns, launch_ns;
 };
 
 enum step_source {

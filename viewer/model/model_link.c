@@ -244,6 +244,19 @@ static void link_kernel(struct model *model, struct gpu_op *op)
 		op->detail = call->detail;
 }
 
+static void add_event_kernel(struct model *model, const struct gpu_op *op)
+{
+	struct event_times *times = &model->event_times;
+
+	if (model->kernels[op->detail].traits.kernel_class == KERNEL_COMMUNICATION) {
+		times->collectives++;
+		times->collective_ns += op->end_ns - op->begin_ns;
+	} else {
+		times->launches++;
+		times->launch_ns += op->end_ns - op->begin_ns;
+	}
+}
+
 /* Pairs of events time some operations, with the waiting around them: sums of copies can be told of
  * them, and nothing that needs all operations. Without CUPTI the model has no operations. */
 static void set_apart_events(struct model *model)
@@ -258,6 +271,8 @@ static void set_apart_events(struct model *model)
 		const struct transfer *transfer = &model->transfers[op->detail];
 		bool is_back;
 
+		if (op->type == GPU_OP_KERNEL)
+			add_event_kernel(model, op);
 		if (op->type != GPU_OP_COPY ||
 		    (transfer->direction != COPY_H2D && transfer->direction != COPY_D2H))
 			continue;

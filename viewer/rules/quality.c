@@ -245,6 +245,7 @@ static void check_events(const struct model *model, struct quality *quality)
 {
 	const struct event_times *times = &model->event_times;
 	const char *counts = model->source.info(model->source.context, "gpu_times.events");
+	const char *doubt = model->source.info(model->source.context, "gpu_times.events_doubt_ns");
 	struct text text;
 
 	text_init(&text);
@@ -252,6 +253,9 @@ static void check_events(const struct model *model, struct quality *quality)
 		  "GPU times come from pairs of events: %s. They include what the stream "
 		  "waited for.",
 		  counts ? counts : "how many is not told");
+	if (doubt)
+		text_addf(&text, " Against the host's clock they may be off by %.0f us.",
+			  strtod(doubt, NULL) / 1e3 + 0.5);
 	for (int back = 0; back < 2; back++) {
 		if (times->busy_ns[back] > 0)
 			text_addf(&text, " Copies %s: %.1f MiB in %.2f ms.",
@@ -259,6 +263,12 @@ static void check_events(const struct model *model, struct quality *quality)
 				  (double)times->bytes[back] / 1048576,
 				  (double)times->busy_ns[back] / 1e6);
 	}
+	if (times->collectives)
+		text_addf(&text, " Collectives: %zu in %.2f ms.", times->collectives,
+			  (double)times->collective_ns / 1e6);
+	if (times->launches)
+		text_addf(&text, " Sampled launches: %.1f us on average.",
+			  (double)times->launch_ns / 1e3 / (double)times->launches);
 	text_add(&text, " Most launches have no time, so the ledger and what rests on it cannot be "
 			"made; with CUPTI they can.");
 	quality_add(quality, "GT902", "gpu_operations", (double)times->count, text_take(&text));
