@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../collector/format/record.h"
+#include "bound_past.h"
 #include "build.h"
 #include "capture_block.h"
 #include "collector_start.h"
@@ -217,6 +218,8 @@ void session_close(void)
 		session_clock(NULL);
 		mark_session_ends();
 		site_report();
+		if (!lifecycle_is_injected)
+			bound_past_report();
 		thread_retire(thread_now);
 	}
 	atomic_store_explicit(&control->session_ended, 1, memory_order_release);

@@ -81,6 +81,12 @@ static const struct wrap_library *find_row(const char *name, unsigned int *row)
 	}
 }
 
+bool lookup_is_wrapped(const char *name)
+{
+	unsigned int row;
+	return find_row(name, &row) != NULL;
+}
+
 static void *as_object(wrap_function function)
 {
 	union {

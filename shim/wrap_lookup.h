@@ -6,7 +6,11 @@
 #ifndef GPUTRACE_SHIM_WRAP_LOOKUP_H
 #define GPUTRACE_SHIM_WRAP_LOOKUP_H
 
+#include <stdbool.h>
+
 /* The wrapper of a driver function, or the address itself. `symbol` only breaks ties. */
 void *lookup_classify_driver(const char *symbol, void *address);
+/* Whether there is a wrapper of this name. */
+bool lookup_is_wrapped(const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
@@ -142,7 +143,10 @@ int main(int argc, char **argv)
 			printf("%d\n", call_int(dlopen(argv[i], RTLD_NOW), "cuMemAlloc_v2"));
 	} else if (!strcmp(mode, "plugins")) {
 		for (int i = 2; i < argc; i++) {
-			void *library = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+			bool is_deep = !strcmp(argv[i], "deepbind") && i + 1 < argc;
+			void *library =
+				dlopen(argv[i += is_deep],
+				       RTLD_NOW | RTLD_LOCAL | (is_deep ? RTLD_DEEPBIND : 0));
 			printf("call %d look-up %d\n", call_int(library, "plugin_call"),
 			       call_int(library, "plugin_look_up"));
 		}

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,9 @@
 enum { EXIT_RECORD_FAILED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static const char usage[] =
-	"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|off] [--dry-run] -- "
-	"COMMAND...\n"
+	"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|off] [--no-deepbind] "
+	"[--dry-run]\n"
+	"                       -- COMMAND...\n"
 	"\n"
 	"Runs COMMAND with libgputrace.so preloaded; each of its processes that uses CUDA writes "
 	"one\n"
@@ -35,7 +37,10 @@ static const char usage[] =
 	"  --max-size SIZE         keep the file below this size, such as 2G, by dropping its "
 	"oldest "
 	"part\n"
-	"  --dry-run               print what would be set and run, and do nothing\n"
+	"  --no-deepbind           record libraries that are opened with RTLD_DEEPBIND too, by "
+	"taking that\n"
+	"                          flag away; read the man page first\n"
+	"  --dry-run               print what would be made, set and run, and do nothing\n"
 	"\n"
 	"All other settings are environment variables (GPUTRACE_*) and are passed on as they are.\n"
 	"\n"
@@ -45,15 +50,14 @@ static const char usage[] =
 
 struct record_options {
 	const char *output, *name, *gpu, *keep_last, *max_size;
-	bool is_dry_run;
+	bool is_dry_run, takes_deepbind_away;
 };
 
-/* Beside this program, then where an installation has it. */
-static char *find_shim(void)
+/* A library of ours: beside this program, then where an installation has it. */
+static char *find_library(const char *name)
 {
-	static const char *const places[] = {
-		"libgputrace.so", "../lib/libgputrace.so", "../lib64/libgputrace.so",
-		"../lib/gputrace/libgputrace.so", "../libexec/gputrace/libgputrace.so"};
+	static const char *const places[] = {".", "../lib", "../lib64", "../lib/gputrace",
+					     "../libexec/gputrace"};
 	char self[PATH_MAX], resolved[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -66,7 +70,7 @@ static char *find_shim(void)
 		return NULL;
 	*slash = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		char *path = text_format("%s/%s", self, places[i]);
+		char *path = text_format("%s/%s/%s", self, places[i], name);
 		bool is_there = realpath(path, resolved) && !access(resolved, R_OK);
 
 		free(path);
@@ -76,27 +80,92 @@ static char *find_shim(void)
 	return NULL;
 }
 
-/* The user's libraries stay first, in their order: a sanitizer insists on it. */
-static char *preload_list(const char *shim)
+/* Whether one of the paths of a list, which ld.so takes apart at colons and spaces, is this file.
+ */
+static bool list_has(const char *list, const char *library)
 {
-	const char *before = getenv("LD_PRELOAD");
+	char path[PATH_MAX], resolved[PATH_MAX];
 
-	if (!before || !*before)
-		return text_format("%s", shim);
-	if (strstr(before, shim))
-		return text_format("%s", before);
-	return text_format("%s:%s", before, shim);
+	for (const char *at = list; *at;) {
+		size_t length = strcspn(at, ": ");
+
+		if (length > 0 && length < sizeof(path)) {
+			memcpy(path, at, length);
+			path[length] = '\0';
+			if (!strcmp(path, library) ||
+			    (strchr(path, '/') && realpath(path, resolved) &&
+			     !strcmp(resolved, library)))
+				return true;
+		}
+		at += length + (at[length] ? 1 : 0);
+	}
+	return false;
+}
+
+/* Adds a library behind what is in the list; the user's stay first, in their order: a sanitizer
+ * insists on it. */
+static void list_add(struct text *list, const char *library)
+{
+	if (list_has(text_string(list), library))
+		return;
+	if (list->length > 0)
+		text_add(list, ":");
+	text_add(list, library);
+}
+
+/* As a shell would have to read it. */
+static void print_quoted(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=./:,@%^";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*word);
+	}
+	putchar('\'');
 }
 
 static int set_variable(const struct record_options *options, const char *name, const char *value)
 {
-	if (options->is_dry_run)
-		printf("%s=%s\n", name, value);
-	else if (setenv(name, value, 1)) {
+	if (options->is_dry_run) {
+		printf("%s=", name);
+		print_quoted(value);
+		putchar('\n');
+	} else if (setenv(name, value, 1)) {
 		fprintf(stderr, "gputrace record: Cannot set %s: %s\n", name, strerror(errno));
 		return EXIT_RECORD_FAILED;
 	}
 	return 0;
+}
+
+/* What a directory that is not there yet will be called; false: what it would be in is not there.
+ */
+static bool name_new_directory(const char *wanted, char resolved[PATH_MAX])
+{
+	char *for_parent = text_format("%s", wanted), *for_name = text_format("%s", wanted);
+	char folder[PATH_MAX];
+	bool is_known = realpath(dirname(for_parent), folder) != NULL;
+
+	if (is_known) {
+		char *path =
+			text_format("%s/%s", strcmp(folder, "/") ? folder : "", basename(for_name));
+
+		is_known = strlen(path) < PATH_MAX;
+		if (is_known)
+			memcpy(resolved, path, strlen(path) + 1);
+		free(path);
+	}
+	free(for_parent);
+	free(for_name);
+	return is_known;
 }
 
 /* Absolute, because the command may change its directory before it uses CUDA. */
@@ -107,15 +176,20 @@ static int output_directory(const struct record_options *options, char resolved[
 
 	if (!wanted || !*wanted)
 		wanted = ".";
-	if (!options->is_dry_run && options->output && mkdir(wanted, 0777) && errno != EEXIST) {
-		fprintf(stderr, "gputrace record: Cannot create %s: %s\n", wanted, strerror(errno));
-		return EXIT_RECORD_FAILED;
-	}
-	if (!realpath(wanted, resolved)) {
-		if (options->is_dry_run) {
-			snprintf(resolved, PATH_MAX, "%s", wanted);
+	if (options->output && stat(wanted, &status) && errno == ENOENT) {
+		if (options->is_dry_run && name_new_directory(wanted, resolved)) {
+			printf("mkdir ");
+			print_quoted(resolved);
+			putchar('\n');
 			return 0;
 		}
+		if (options->is_dry_run || (mkdir(wanted, 0777) && errno != EEXIST)) {
+			fprintf(stderr, "gputrace record: Cannot create %s: %s\n", wanted,
+				strerror(errno));
+			return EXIT_RECORD_FAILED;
+		}
+	}
+	if (!realpath(wanted, resolved)) {
 		fprintf(stderr, "gputrace record: Cannot use %s: %s\n", wanted, strerror(errno));
 		return EXIT_RECORD_FAILED;
 	}
@@ -127,17 +201,13 @@ static int output_directory(const struct record_options *options, char resolved[
 	return 0;
 }
 
-static int prepare(const struct record_options *options, const char *shim)
+static int prepare(const struct record_options *options, const char *preload)
 {
 	char directory[PATH_MAX];
-	char *preload;
 	int rc = output_directory(options, directory);
 
-	if (rc)
-		return rc;
-	preload = preload_list(shim);
-	rc = set_variable(options, "LD_PRELOAD", preload);
-	free(preload);
+	if (!rc)
+		rc = set_variable(options, "LD_PRELOAD", preload);
 	if (!rc)
 		rc = set_variable(options, "GPUTRACE_OUT", directory);
 	if (!rc && options->name)
@@ -151,32 +221,55 @@ static int prepare(const struct record_options *options, const char *shim)
 	return rc;
 }
 
-static int run_command(const struct record_options *options, char **command)
+/* Adds one of our libraries to the list. 0 or an exit code. */
+static int add_library(struct text *list, const char *name)
 {
-	char *shim = find_shim();
-	int rc;
+	char *library = find_library(name);
+	int rc = 0;
 
-	if (!shim) {
+	if (!library) {
 		fprintf(stderr,
-			"gputrace record: Cannot find libgputrace.so beside this program or in "
-			"../lib.\n");
+			"gputrace record: Cannot find %s beside this program or in ../lib.\n",
+			name);
 		return EXIT_RECORD_FAILED;
 	}
-	if (strpbrk(shim, " :")) {
+	if (strpbrk(library, " :")) {
 		fprintf(stderr,
 			"gputrace record: %s cannot be preloaded: its path has a space or a "
 			"colon.\n",
-			shim);
-		free(shim);
-		return EXIT_RECORD_FAILED;
+			library);
+		rc = EXIT_RECORD_FAILED;
+	} else {
+		list_add(list, library);
 	}
-	rc = prepare(options, shim);
-	free(shim);
+	free(library);
+	return rc;
+}
+
+static int run_command(const struct record_options *options, char **command)
+{
+	const char *before = getenv("LD_PRELOAD");
+	struct text list;
+	int rc = 0;
+
+	text_init(&list);
+	text_add(&list, before ? before : "");
+	/* Before the recorder, so that its dlopen() is the first. */
+	if (options->takes_deepbind_away)
+		rc = add_library(&list, "libgputrace-nodeepbind.so");
+	if (!rc)
+		rc = add_library(&list, "libgputrace.so");
+	if (!rc)
+		rc = prepare(options, text_string(&list));
+	text_fini(&list);
 	if (rc)
 		return rc;
 	if (options->is_dry_run) {
-		for (size_t i = 0; command[i]; i++)
-			printf("%s%s", i ? " " : "", command[i]);
+		for (size_t i = 0; command[i]; i++) {
+			if (i)
+				putchar(' ');
+			print_quoted(command[i]);
+		}
 		putchar('\n');
 		return EXIT_OK;
 	}
@@ -203,6 +296,7 @@ static int run(int argc, char **argv)
 		{"name", required_argument, NULL, 'n'},
 		{"gpu", required_argument, NULL, 'g'},
 		{"dry-run", no_argument, NULL, 'd'},
+		{"no-deepbind", no_argument, NULL, 'b'},
 		{"keep-last", required_argument, NULL, 'k'},
 		{"max-size", required_argument, NULL, 'm'},
 		{"help", no_argument, NULL, 'h'},
@@ -246,6 +340,9 @@ static int run(int argc, char **argv)
 			break;
 		case 'd':
 			options.is_dry_run = true;
+			break;
+		case 'b':
+			options.takes_deepbind_away = true;
 			break;
 		case 'h':
 			return command_print_help("record");

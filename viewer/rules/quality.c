@@ -89,6 +89,13 @@ static const struct quality_kind kinds[] = {
 	 "collectives and\n"
 	 "what allocators report are not, and rules that need them find nothing.\n"
 	 "Cure: preload the recorder where the program lets you.\n"},
+	{"GT912", "calls that went past the recorder",
+	 "Libraries of the program call CUDA without coming by the preloaded recorder: they were "
+	 "opened with\n"
+	 "RTLD_DEEPBIND, and so see the libraries that they depend on first. Those calls are not "
+	 "in the file.\n"
+	 "Cure: gputrace record --no-deepbind, which takes the flag away; its man page says what "
+	 "that may change.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -309,6 +316,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	quality_check_dropped(model, quality);
 	quality_check_recovered(model, quality);
 	quality_check_unseen(model, quality);
+	quality_check_past(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);
 	check_blind(model, quality);

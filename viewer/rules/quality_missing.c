@@ -57,3 +57,19 @@ void quality_check_recovered(const struct model *model, struct quality *quality)
 				text_noun((double)chunks, "chunk", "chunks"),
 				(unsigned long long)records, (unsigned long long)bytes));
 }
+
+/* "a.so: f, g; b.so: f" */
+void quality_check_past(const struct model *model, struct quality *quality)
+{
+	const char *calls = model->source.info(model->source.context, "calls.past");
+	int libraries = 1;
+
+	if (!calls || !*calls)
+		return;
+	for (const char *at = calls; *at; at++)
+		libraries += *at == ';';
+	quality_add(quality, "GT912", "libraries", libraries,
+		    text_format("Calls into CUDA that this recording does not have: %s. %s opened "
+				"with RTLD_DEEPBIND; gputrace record --no-deepbind records them.",
+				calls, libraries == 1 ? "The library was" : "The libraries were"));
+}

@@ -243,6 +243,8 @@ static void what_was_not_kept_is_said(void **state)
 		{"GT909", "rotation.dropped_bytes", "3145728", 3145728},
 		{"GT910", "recovered.lost_records", "17", 17},
 		{"GT911", "calls.source", "CUPTI's callbacks", 1},
+		{"GT912", "calls.past", "libplugin.so: cudaMalloc, cudaFree", 1},
+		{"GT912", "calls.past", "liba.so: cudaMalloc; libb.so: cudaFree", 2},
 	};
 
 	(void)state;
