@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-/* compare as for qsort. Takes memory for a second copy of the items while it runs. */
+/* compare as for qsort; an item has at most 256 bytes. Takes memory for what neighbouring runs
+ * overlap while it runs, a copy of half of the items at most. */
 void run_sort(void *items, size_t count, size_t item_bytes,
 	      int (*compare)(const void *left, const void *right));
 

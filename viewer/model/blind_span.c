@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "model_internal.h"
 #include "xmalloc.h"
@@ -97,7 +98,7 @@ double blind_span_percent(const struct model *model)
 /* Calls whose work has a time, themselves and those around them. */
 static bool *calls_with_times(const struct model *model)
 {
-	bool *timed = xcalloc(model->call_count + 1, sizeof(*timed));
+	bool *timed = big_array_new(model->call_count + 1, sizeof(*timed));
 
 	for (size_t i = 0; i < model->op_count; i++) {
 		for (uint32_t at = model->ops[i].call; at != MODEL_NONE && !timed[at];
@@ -139,7 +140,7 @@ static uint8_t *find_untimed(const struct model *model)
 			lacks[at] |= 1;
 	}
 	free(first_ns);
-	free(timed);
+	big_array_free(timed);
 	return lacks;
 }
 

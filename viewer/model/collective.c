@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "array_len.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "map.h"
 #include "model_internal.h"
@@ -135,8 +136,9 @@ static void collect_collective(struct model_builder *builder,
 	struct model *model = builder->model;
 
 	if (model->collective_count == builder->collective_capacity)
-		model->collectives = array_grow(model->collectives, &builder->collective_capacity,
-						sizeof(*model->collectives));
+		model->collectives =
+			big_array_grow(model->collectives, &builder->collective_capacity,
+				       sizeof(*model->collectives));
 	model->calls[call].detail = (uint32_t)model->collective_count;
 	model->collectives[model->collective_count++] = (struct model_collective){
 		.hash = record->hash,
@@ -179,7 +181,7 @@ void collectives_sort(struct model *model)
 
 	if (!model->collective_count)
 		return;
-	sorted = xmalloc(model->collective_count * sizeof(*sorted));
+	sorted = big_array_new(model->collective_count, sizeof(*sorted));
 	for (size_t i = 0; i < model->call_count; i++) {
 		struct host_call *call = &model->calls[i];
 
@@ -189,7 +191,7 @@ void collectives_sort(struct model *model)
 		sorted[count].call = (uint32_t)i;
 		call->detail = (uint32_t)count++;
 	}
-	free(model->collectives);
+	big_array_free(model->collectives);
 	model->collectives = sorted;
 	for (size_t i = 0; i < model->communicator_count; i++)
 		*map_slot(&sizes, model->communicators[i].hash, NULL) =
@@ -295,5 +297,5 @@ void collectives_link(struct model *model)
 void collectives_free(struct model *model)
 {
 	free(model->communicators);
-	free(model->collectives);
+	big_array_free(model->collectives);
 }

@@ -5,7 +5,7 @@
  */
 #include "framework_memory.h"
 
-#include "array.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "model_internal.h"
 #include "run_sort.h"
@@ -33,8 +33,8 @@ static void keep_block(struct model_builder *builder, const struct record_block 
 	struct model *model = builder->model;
 
 	if (model->block_count == builder->block_capacity)
-		model->blocks =
-			array_grow(model->blocks, &builder->block_capacity, sizeof(*model->blocks));
+		model->blocks = big_array_grow(model->blocks, &builder->block_capacity,
+					       sizeof(*model->blocks));
 	model->blocks[model->block_count++] = (struct block_event){
 		.time_ns = event_time_host(model, block->ticks),
 		.address = block->address,

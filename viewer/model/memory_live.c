@@ -11,6 +11,7 @@
 
 #include "array.h"
 #include "array_len.h"
+#include "big_array.h"
 #include "model_internal.h"
 
 struct physical {
@@ -60,8 +61,8 @@ static size_t add_change(struct live_walk *walk, const struct live_change *chang
 	struct model *model = walk->model;
 
 	if (model->live_change_count == walk->change_capacity)
-		model->live_changes = array_grow(model->live_changes, &walk->change_capacity,
-						 sizeof(*model->live_changes));
+		model->live_changes = big_array_grow(model->live_changes, &walk->change_capacity,
+						     sizeof(*model->live_changes));
 	model->live_changes[model->live_change_count] = *change;
 	return model->live_change_count++;
 }

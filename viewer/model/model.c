@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "error.h"
 #include "model_internal.h"
 #include "xmalloc.h"
@@ -67,10 +68,10 @@ int model_build(const struct model_source *source, struct model **out, struct er
 		model_free(model);
 		return rc;
 	}
-	model->calls = array_trim(model->calls, &builder.call_capacity, model->call_count,
-				  sizeof(*model->calls));
-	model->ops =
-		array_trim(model->ops, &builder.op_capacity, model->op_count, sizeof(*model->ops));
+	model->calls = big_array_trim(model->calls, &builder.call_capacity, model->call_count,
+				      sizeof(*model->calls));
+	model->ops = big_array_trim(model->ops, &builder.op_capacity, model->op_count,
+				    sizeof(*model->ops));
 	sample_series_sort(model);
 	model_link(&builder);
 	forward_link(&builder);
@@ -99,8 +100,8 @@ void model_free(struct model *model)
 		free(model->kernels[i].short_name);
 	free(model->devices);
 	free(model->threads);
-	free(model->ops);
-	free(model->calls);
+	big_array_free(model->ops);
+	big_array_free(model->calls);
 	free(model->kernels);
 	free(model->transfers);
 	free(model->gemms);
@@ -109,12 +110,12 @@ void model_free(struct model *model)
 		free(model->forward_sites[i]);
 	free(model->forward_sites);
 	free(model->apis);
-	free(model->memory_events);
-	free(model->live_changes);
-	free(model->blocks);
+	big_array_free(model->memory_events);
+	big_array_free(model->live_changes);
+	big_array_free(model->blocks);
 	collectives_free(model);
 	free(model->step_marks);
-	free(model->phase_marks);
+	big_array_free(model->phase_marks);
 	free(model->site_phases);
 	free(model->blinds);
 	sample_series_free(model);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "error.h"
 #include "event_time.h"
 #include "kernel_name.h"
@@ -237,8 +238,8 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 	struct host_call *call;
 
 	if (model->call_count == builder->call_capacity)
-		model->calls =
-			array_grow(model->calls, &builder->call_capacity, sizeof(*model->calls));
+		model->calls = big_array_grow(model->calls, &builder->call_capacity,
+					      sizeof(*model->calls));
 	call = &model->calls[model->call_count++];
 	*call = (struct host_call){
 		.begin_ns = event_time_host(model, part->begin_ticks),
@@ -269,8 +270,9 @@ static void collect_memory(struct model_builder *builder, const struct record_me
 		record->memory_kind == MEMORY_PHYSICAL;
 
 	if (model->memory_event_count == builder->event_capacity)
-		model->memory_events = array_grow(model->memory_events, &builder->event_capacity,
-						  sizeof(*model->memory_events));
+		model->memory_events =
+			big_array_grow(model->memory_events, &builder->event_capacity,
+				       sizeof(*model->memory_events));
 	call->detail = (uint32_t)model->memory_event_count;
 	model->memory_events[model->memory_event_count++] = (struct memory_event){
 		.time_ns = record->op == MEMORY_ALLOC || record->op == MEMORY_MAP ? call->end_ns
@@ -380,6 +382,7 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	if (builder->model->call_count + batch->count >= MODEL_NONE ||
 	    builder->model->op_count + batch->count >= MODEL_NONE)
 		return -E2BIG;
+	big_array_relieve();
 	switch (batch->kind) {
 	case RECORD_KIND_gpu_kernel:
 	case RECORD_KIND_gpu_copy:

@@ -2,7 +2,7 @@
 /*
  * Takes records of what GPUs did into the model's operations; model_collect.c hands them over.
  */
-#include "array.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "model_internal.h"
 
@@ -21,8 +21,8 @@ void collect_gpu(struct model_builder *builder, const struct trace_batch *batch)
 		if (device == MODEL_NO_DEVICE)
 			device = collect_device(builder, 0);
 		if (model->op_count == builder->op_capacity)
-			model->ops =
-				array_grow(model->ops, &builder->op_capacity, sizeof(*model->ops));
+			model->ops = big_array_grow(model->ops, &builder->op_capacity,
+						    sizeof(*model->ops));
 		op = &model->ops[model->op_count++];
 		*op = (struct gpu_op){
 			.begin_ns = event_time_gpu(model, part->begin_ns),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "model_internal.h"
 #include "xmalloc.h"
@@ -29,7 +30,7 @@ struct graph_node {
 void graph_links_fini(struct graph_links *graphs)
 {
 	free(graphs->events);
-	free(graphs->nodes);
+	big_array_free(graphs->nodes);
 }
 
 /* What stands for an executable, or for one that only CUPTI's number is known of. */
@@ -90,8 +91,8 @@ void collect_graph_node(struct model_builder *builder, const struct gpu_part *pa
 	if (!part->graph_node || graphs->node_count >= MODEL_NONE - 1)
 		return;
 	if (graphs->node_count == graphs->node_capacity)
-		graphs->nodes =
-			array_grow(graphs->nodes, &graphs->node_capacity, sizeof(*graphs->nodes));
+		graphs->nodes = big_array_grow(graphs->nodes, &graphs->node_capacity,
+					       sizeof(*graphs->nodes));
 	graphs->nodes[graphs->node_count++] = (struct graph_node){part->graph_node, part->graph};
 	op->origin = (uint32_t)graphs->node_count;
 }

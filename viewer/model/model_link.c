@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big_array.h"
 #include "model_internal.h"
 #include "run_sort.h"
 #include "xmalloc.h"
@@ -50,8 +51,33 @@ static int compare_ops(const void *left, const void *right)
 	return order ? order : compare_u32(a->call, b->call);
 }
 
+/* Brings the calls of each thread together, in the order in which they came. */
+static void gather_threads(struct model *model)
+{
+	size_t *next = xcalloc(model->thread_count + 1, sizeof(*next));
+	struct host_call *gathered;
+	bool is_gathered = true;
+
+	for (size_t i = 0; i < model->call_count; i++) {
+		next[model->calls[i].thread + 1]++;
+		is_gathered =
+			is_gathered && (!i || model->calls[i - 1].thread <= model->calls[i].thread);
+	}
+	for (size_t t = 0; t < model->thread_count; t++)
+		next[t + 1] += next[t];
+	if (!is_gathered) {
+		gathered = big_array_new(model->call_count, sizeof(*gathered));
+		for (size_t i = 0; i < model->call_count; i++)
+			gathered[next[model->calls[i].thread]++] = model->calls[i];
+		big_array_free(model->calls);
+		model->calls = gathered;
+	}
+	free(next);
+}
+
 static void link_sort_calls(struct model *model)
 {
+	gather_threads(model);
 	run_sort(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
 	for (size_t i = 0; i < model->call_count; i++) {
 		struct host_call *call = &model->calls[i];
@@ -186,7 +212,7 @@ static void correlation_build(const struct model *model, struct correlation_inde
 	}
 	if (highest < 8 * model->call_count + 65536) {
 		index->limit = (size_t)highest + 1;
-		index->table = xmalloc(index->limit * sizeof(*index->table));
+		index->table = big_array_new(index->limit, sizeof(*index->table));
 		memset(index->table, 0xff, index->limit * sizeof(*index->table));
 	}
 	for (uint32_t i = 0; i < model->call_count; i++) {
@@ -312,7 +338,7 @@ static void link_ops(struct model_builder *builder)
 		device->op_count++;
 	}
 	model->has_gpu_times = model->op_count > 0;
-	free(index.table);
+	big_array_free(index.table);
 	map_fini(&index.map);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "event_time.h"
 #include "model_internal.h"
 #include "step_mark_name.h"
@@ -60,8 +61,9 @@ static void add_phase(struct model_builder *builder, uint64_t meaning, int64_t b
 	if (end_ns <= begin_ns)
 		return;
 	if (model->phase_mark_count == builder->phase_mark_capacity)
-		model->phase_marks = array_grow(model->phase_marks, &builder->phase_mark_capacity,
-						sizeof(*model->phase_marks));
+		model->phase_marks =
+			big_array_grow(model->phase_marks, &builder->phase_mark_capacity,
+				       sizeof(*model->phase_marks));
 	model->phase_marks[model->phase_mark_count++] = (struct phase_mark){
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,

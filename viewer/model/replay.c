@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big_array.h"
 #include "map.h"
 #include "model.h"
+#include "run_sort.h"
 #include "xmalloc.h"
 
 /* GPU and host clocks agree to this. */
@@ -61,7 +63,7 @@ struct replay {
 static void collect_calls(struct replay *replay)
 {
 	const struct model *model = replay->model;
-	uint8_t *launches = xcalloc(model->call_count + 1, sizeof(*launches));
+	uint8_t *launches = big_array_new(model->call_count + 1, sizeof(*launches));
 	bool *is_launching = xcalloc(model->thread_count + 1, sizeof(*is_launching));
 	uint32_t *index_of;
 	size_t count = 0;
@@ -83,8 +85,8 @@ static void collect_calls(struct replay *replay)
 			launches[i] |= 2;
 		count += launches[i] != 0;
 	}
-	replay->calls = xcalloc(count + 1, sizeof(*replay->calls));
-	index_of = xmalloc((model->call_count + 1) * sizeof(*index_of));
+	replay->calls = big_array_new(count + 1, sizeof(*replay->calls));
+	index_of = big_array_new(model->call_count + 1, sizeof(*index_of));
 	for (size_t i = 0; i < model->call_count; i++) {
 		const struct host_call *call = &model->calls[i];
 
@@ -109,9 +111,9 @@ static void collect_calls(struct replay *replay)
 		replay->ops[i].call = index_of[model_call_root(model, call)];
 		replay->calls[replay->ops[i].call].own_op = (uint32_t)i;
 	}
-	free(index_of);
+	big_array_free(index_of);
 	free(is_launching);
-	free(launches);
+	big_array_free(launches);
 }
 
 struct sort_key {
@@ -132,13 +134,13 @@ static int compare_keys(const void *left, const void *right)
 static void sort_calls(struct replay *replay)
 {
 	size_t count = replay->call_count;
-	struct sort_key *keys = xmalloc((count + 1) * sizeof(*keys));
-	uint32_t *moved = xmalloc((count + 1) * sizeof(*moved));
-	struct replay_call *sorted = xcalloc(count + 1, sizeof(*sorted));
+	struct sort_key *keys = big_array_new(count + 1, sizeof(*keys));
+	uint32_t *moved = big_array_new(count + 1, sizeof(*moved));
+	struct replay_call *sorted = big_array_new(count + 1, sizeof(*sorted));
 
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct sort_key){replay->calls[i].begin_ns, (uint32_t)i};
-	qsort(keys, count, sizeof(*keys), compare_keys);
+	run_sort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++) {
 		sorted[i] = replay->calls[keys[i].index];
 		moved[keys[i].index] = (uint32_t)i;
@@ -147,10 +149,10 @@ static void sort_calls(struct replay *replay)
 		if (replay->ops[i].call != MODEL_NONE)
 			replay->ops[i].call = moved[replay->ops[i].call];
 	}
-	free(replay->calls);
+	big_array_free(replay->calls);
 	replay->calls = sorted;
-	free(moved);
-	free(keys);
+	big_array_free(moved);
+	big_array_free(keys);
 }
 
 /* ends: the operations by their end. */
@@ -225,7 +227,7 @@ static uint32_t awaited_op(const struct replay *replay, const struct replay_call
 
 static void link_waits(struct replay *replay, const struct sort_key *ends)
 {
-	struct sort_key *returns = xmalloc((replay->call_count + 1) * sizeof(*returns));
+	struct sort_key *returns = big_array_new(replay->call_count + 1, sizeof(*returns));
 	size_t count = 0, ended = 0;
 
 	find_full_queues(replay);
@@ -233,8 +235,8 @@ static void link_waits(struct replay *replay, const struct sort_key *ends)
 		if (replay->calls[i].is_blocking)
 			returns[count++] = (struct sort_key){replay->calls[i].end_ns, (uint32_t)i};
 	}
-	qsort(returns, count, sizeof(*returns), compare_keys);
-	replay->waits = xmalloc((count + 1) * sizeof(*replay->waits));
+	run_sort(returns, count, sizeof(*returns), compare_keys);
+	replay->waits = big_array_new(count + 1, sizeof(*replay->waits));
 	for (size_t i = 0; i < count; i++) {
 		struct replay_call *call = &replay->calls[returns[i].index];
 		uint32_t awaited;
@@ -248,7 +250,7 @@ static void link_waits(struct replay *replay, const struct sort_key *ends)
 		call->awaited = awaited;
 		replay->waits[replay->wait_count++] = returns[i].index;
 	}
-	free(returns);
+	big_array_free(returns);
 }
 
 struct replay *replay_new(const struct model *model, size_t device)
@@ -260,16 +262,16 @@ struct replay *replay_new(const struct model *model, size_t device)
 	replay->device = &model->devices[device];
 	replay->source = model->ops + replay->device->first_op;
 	replay->op_count = replay->device->op_count;
-	replay->ops = xcalloc(replay->op_count + 1, sizeof(*replay->ops));
-	ends = xmalloc((replay->op_count + 1) * sizeof(*ends));
+	replay->ops = big_array_new(replay->op_count + 1, sizeof(*replay->ops));
+	ends = big_array_new(replay->op_count + 1, sizeof(*ends));
 	for (size_t i = 0; i < replay->op_count; i++)
 		ends[i] = (struct sort_key){replay->source[i].end_ns, (uint32_t)i};
-	qsort(ends, replay->op_count, sizeof(*ends), compare_keys);
+	run_sort(ends, replay->op_count, sizeof(*ends), compare_keys);
 	collect_calls(replay);
 	sort_calls(replay);
 	link_ops(replay, ends);
 	link_waits(replay, ends);
-	free(ends);
+	big_array_free(ends);
 	return replay;
 }
 
@@ -277,9 +279,9 @@ void replay_free(struct replay *replay)
 {
 	if (!replay)
 		return;
-	free(replay->ops);
-	free(replay->calls);
-	free(replay->waits);
+	big_array_free(replay->ops);
+	big_array_free(replay->calls);
+	big_array_free(replay->waits);
 	free(replay);
 }
 

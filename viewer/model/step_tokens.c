@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "big_array.h"
 #include "model_internal.h"
+#include "run_sort.h"
 #include "xmalloc.h"
 
 #define TOKEN_LIMIT 4096 /* rarer classes beyond that share one */
@@ -138,16 +140,16 @@ static void tokens_sort(const struct model *model, struct step_tokens *tokens)
 			step_token_time(model, tokens, i - 1) <= step_token_time(model, tokens, i);
 	if (is_sorted)
 		return;
-	entries = xmalloc(tokens->count * sizeof(*entries));
+	entries = big_array_new(tokens->count, sizeof(*entries));
 	for (size_t i = 0; i < tokens->count; i++)
 		entries[i] = (struct sort_entry){step_token_time(model, tokens, i),
 						 tokens->source[i], tokens->token[i]};
-	qsort(entries, tokens->count, sizeof(*entries), compare_entries);
+	run_sort(entries, tokens->count, sizeof(*entries), compare_entries);
 	for (size_t i = 0; i < tokens->count; i++) {
 		tokens->source[i] = entries[i].source;
 		tokens->token[i] = entries[i].token;
 	}
-	free(entries);
+	big_array_free(entries);
 }
 
 static size_t tokens_from_calls(struct token_space *space, bool is_counting)
@@ -184,8 +186,8 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 	tokens->is_from_ops = tokens->count == 0;
 	if (tokens->is_from_ops)
 		tokens->count = model->op_count;
-	tokens->token = xmalloc(tokens->count * sizeof(*tokens->token));
-	tokens->source = xmalloc(tokens->count * sizeof(*tokens->source));
+	tokens->token = big_array_new(tokens->count, sizeof(*tokens->token));
+	tokens->source = big_array_new(tokens->count, sizeof(*tokens->source));
 	if (!tokens->is_from_ops)
 		tokens_from_calls(&space, false);
 	for (uint32_t i = 0; tokens->is_from_ops && i < model->op_count; i++) {
@@ -202,8 +204,8 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 
 void step_tokens_free(struct step_tokens *tokens)
 {
-	free(tokens->token);
-	free(tokens->source);
+	big_array_free(tokens->token);
+	big_array_free(tokens->source);
 	free(tokens->is_heavy);
 	free(tokens->is_optimizer);
 	free(tokens->is_aside);

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "big_array.h"
 
 void value_list_add(struct value_list *list, double value)
 {
 	if (list->count == list->capacity)
-		list->items = array_grow(list->items, &list->capacity, sizeof(*list->items));
+		list->items = big_array_grow(list->items, &list->capacity, sizeof(*list->items));
 	list->items[list->count++] = value;
 }
 
 void value_list_free(struct value_list *list)
 {
-	free(list->items);
+	big_array_free(list->items);
 	memset(list, 0, sizeof(*list));
 }
 

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A list of regions, large arrays each, found by their address: there are some dozens. A file's
+ * space is allocated before it is mapped, so that a full disk is an answer and no SIGBUS; then the
+ * array stays in memory. Resident pages of files are given up all at once: they stay in the page
+ * cache, where the kernel writes and drops them as it needs, and a page that is used again costs a
+ * minor fault for its neighbourhood.
+ */
+#define _GNU_SOURCE
+#include "big_array.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "array_len.h"
+#include "xmalloc.h"
+
+#define LOG_TAG "big_array"
+#include "log.h"
+
+#define LARGE_BYTES	    (1u << 20)
+#define PAGE_BYTES	    ((size_t)sysconf(_SC_PAGESIZE))
+#define DEFAULT_LIMIT_BYTES (512u << 20)
+#define LEAST_LIMIT_BYTES   (16u << 20)
+#define RELIEF_PERIOD_NS    5000000
+
+struct region {
+	char *address;
+	size_t bytes; /* whole pages */
+	int fd;	      /* -1: memory */
+};
+
+static struct {
+	pthread_mutex_t lock; /* of the list, against the thread that relieves */
+	struct region *items;
+	size_t count, capacity;
+	size_t memory_bytes, file_bytes;
+	size_t limit_bytes; /* 0: not known yet */
+	bool has_thread, has_warned;
+} regions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- limits ---- */
+
+/* "512M", "2G", a plain number of MiB; 0: as much as it takes. */
+static size_t limit_of_text(const char *text)
+{
+	char *end;
+	unsigned long long number = strtoull(text, &end, 10);
+	unsigned int shift = *end == 'G' || *end == 'g' ? 30 : 20;
+
+	if (end == text || (*end && end[1]) || (*end && !strchr("GgMm", *end)) ||
+	    number > SIZE_MAX >> shift) {
+		log_warn("GPUTRACE_MEMORY is not a size such as 512M: \"%s\"", text);
+		return DEFAULT_LIMIT_BYTES;
+	}
+	return number ? (size_t)number << shift : SIZE_MAX;
+}
+
+static size_t limit_bytes(void)
+{
+	if (!regions.limit_bytes) {
+		const char *text = getenv("GPUTRACE_MEMORY");
+
+		big_array_set_limit(text && *text ? limit_of_text(text) : DEFAULT_LIMIT_BYTES);
+	}
+	return regions.limit_bytes;
+}
+
+void big_array_set_limit(size_t limit_bytes)
+{
+	regions.limit_bytes = limit_bytes < LEAST_LIMIT_BYTES ? LEAST_LIMIT_BYTES : limit_bytes;
+}
+
+size_t big_array_file_bytes(void)
+{
+	return regions.file_bytes;
+}
+
+/* ---- what is resident of files ---- */
+
+/* Mapped pages of all files, libraries included; 0 when it cannot be asked. */
+static size_t resident_file_bytes(void)
+{
+	unsigned long size, resident, shared;
+	FILE *file = fopen("/proc/self/statm", "re");
+	int found;
+
+	if (!file)
+		return 0;
+	found = fscanf(file, "%lu %lu %lu", &size, &resident, &shared);
+	fclose(file);
+	return found == 3 ? shared * PAGE_BYTES : 0;
+}
+
+void big_array_relieve(void)
+{
+	if (!regions.file_bytes || resident_file_bytes() < limit_bytes() / 8)
+		return;
+	pthread_mutex_lock(&regions.lock);
+	for (size_t i = 0; i < regions.count; i++) {
+		const struct region *region = &regions.items[i];
+
+		if (region->fd >= 0)
+			madvise(region->address, region->bytes, MADV_DONTNEED);
+	}
+	pthread_mutex_unlock(&regions.lock);
+}
+
+static void *relieve_forever(void *context)
+{
+	const struct timespec period = {0, RELIEF_PERIOD_NS};
+
+	(void)context;
+	for (;;) {
+		nanosleep(&period, NULL);
+		big_array_relieve();
+	}
+	return NULL;
+}
+
+/* Without the thread the arrays work too; they are only relieved less often. */
+static void start_thread(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (regions.has_thread)
+		return;
+	regions.has_thread = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, relieve_forever, NULL) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- files ---- */
+
+/* Files in memory would only be the same memory under another name. */
+static bool is_on_disk(int fd)
+{
+	struct statfs where;
+
+	return fstatfs(fd, &where) == 0 && where.f_type != TMPFS_MAGIC &&
+	       where.f_type != RAMFS_MAGIC;
+}
+
+/* A file without a name and with that much space; -1 where there is none. */
+static int file_new(size_t bytes)
+{
+	const char *folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp", "."};
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		char path[4096];
+		int fd;
+
+		if (!folders[i] || !*folders[i] ||
+		    snprintf(path, sizeof(path), "%s/gputrace.XXXXXX", folders[i]) >=
+			    (int)sizeof(path))
+			continue;
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		unlink(path);
+		if (is_on_disk(fd) && fallocate(fd, 0, 0, (off_t)bytes) == 0)
+			return fd;
+		close(fd);
+	}
+	if (!regions.has_warned)
+		log_warn("No folder has disk space for large arrays, so they stay in memory: "
+			 "bytes=%zu (TMPDIR names another folder)",
+			 bytes);
+	regions.has_warned = true;
+	return -1;
+}
+
+/* ---- regions ---- */
+
+static size_t whole_pages(size_t count, size_t item_bytes)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > SIZE_MAX / 2)
+		xrealloc(NULL, SIZE_MAX, SIZE_MAX); /* says so and exits */
+	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static char *checked_map(void *address, size_t bytes)
+{
+	if (address == MAP_FAILED)
+		xrealloc(NULL, bytes, SIZE_MAX / bytes + 1); /* says so and exits */
+	return address;
+}
+
+static char *map_region(size_t bytes, int fd)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	char *address = checked_map(mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0), bytes);
+
+	if (fd < 0)
+		madvise(address, bytes, MADV_HUGEPAGE);
+	return address;
+}
+
+static bool fits_into_memory(size_t more_bytes)
+{
+	return regions.memory_bytes + more_bytes <= limit_bytes() / 2;
+}
+
+static void count_region(const struct region *region)
+{
+	*(region->fd < 0 ? &regions.memory_bytes : &regions.file_bytes) += region->bytes;
+}
+
+static void discount_region(const struct region *region)
+{
+	*(region->fd < 0 ? &regions.memory_bytes : &regions.file_bytes) -= region->bytes;
+}
+
+static void region_unmap(const struct region *region)
+{
+	discount_region(region);
+	munmap(region->address, region->bytes);
+	if (region->fd >= 0)
+		close(region->fd);
+}
+
+static void *region_new(size_t bytes)
+{
+	struct region region = {.bytes = bytes, .fd = -1};
+
+	if (!fits_into_memory(bytes))
+		region.fd = file_new(bytes);
+	region.address = map_region(bytes, region.fd);
+	count_region(&region);
+	pthread_mutex_lock(&regions.lock);
+	if (regions.count == regions.capacity)
+		regions.items =
+			array_grow(regions.items, &regions.capacity, sizeof(*regions.items));
+	regions.items[regions.count++] = region;
+	pthread_mutex_unlock(&regions.lock);
+	if (region.fd >= 0)
+		start_thread();
+	return region.address;
+}
+
+static struct region *region_find(const void *items)
+{
+	for (size_t i = regions.count; i-- > 0;) {
+		if (regions.items[i].address == items)
+			return &regions.items[i];
+	}
+	return NULL;
+}
+
+/* Into a file, or from one into memory. False: no file, or it could not be written. */
+static bool region_move(struct region *region, size_t bytes, bool to_file)
+{
+	struct region moved = {.bytes = bytes, .fd = to_file ? file_new(bytes) : -1};
+	size_t kept = bytes < region->bytes ? bytes : region->bytes, piece = 0;
+
+	if (to_file && moved.fd < 0)
+		return false;
+	/* By writing, since what is written does not become resident. */
+	for (size_t at = 0; moved.fd >= 0 && at < kept; at += piece) {
+		ssize_t written = pwrite(moved.fd, region->address + at, kept - at, (off_t)at);
+
+		if (written <= 0) {
+			close(moved.fd);
+			return false;
+		}
+		piece = (size_t)written;
+	}
+	moved.address = map_region(bytes, moved.fd);
+	if (!to_file)
+		memcpy(moved.address, region->address, kept);
+	region_unmap(region);
+	count_region(&moved);
+	*region = moved;
+	return true;
+}
+
+/* In its place, or where the system finds room. False: its file cannot grow. */
+static bool region_remap(struct region *region, size_t bytes)
+{
+	if (region->fd >= 0 && bytes > region->bytes &&
+	    fallocate(region->fd, 0, 0, (off_t)bytes) < 0)
+		return false;
+	region->address =
+		checked_map(mremap(region->address, region->bytes, bytes, MREMAP_MAYMOVE), bytes);
+	if (region->fd >= 0 && bytes < region->bytes && ftruncate(region->fd, (off_t)bytes) < 0)
+		log_debug("A file stays larger than its array: bytes=%zu", bytes);
+	discount_region(region);
+	region->bytes = bytes;
+	count_region(region);
+	return true;
+}
+
+static void *region_resize(struct region *region, size_t bytes)
+{
+	bool is_too_much = bytes > region->bytes && !fits_into_memory(bytes - region->bytes);
+	char *address;
+
+	pthread_mutex_lock(&regions.lock);
+	if (region->fd >= 0 || !is_too_much || !region_move(region, bytes, true)) {
+		if (!region_remap(region, bytes))
+			region_move(region, bytes, false);
+	}
+	address = region->address;
+	if (region->fd >= 0)
+		start_thread();
+	pthread_mutex_unlock(&regions.lock);
+	return address;
+}
+
+/* ---- arrays ---- */
+
+void *big_array_new(size_t count, size_t item_bytes)
+{
+	size_t bytes = whole_pages(count, item_bytes);
+
+	return bytes < LARGE_BYTES ? xcalloc(count, item_bytes) : region_new(bytes);
+}
+
+static void *resize(void *items, size_t old_count, size_t count, size_t item_bytes)
+{
+	struct region *region = items ? region_find(items) : NULL;
+	size_t bytes = whole_pages(count ? count : 1, item_bytes);
+	size_t old_bytes = old_count * item_bytes;
+	void *larger;
+
+	if (region)
+		return region_resize(region, bytes);
+	if (bytes < LARGE_BYTES)
+		return xrealloc(items, count, item_bytes);
+	larger = region_new(bytes);
+	if (old_bytes)
+		memcpy(larger, items, old_bytes < bytes ? old_bytes : bytes);
+	free(items);
+	return larger;
+}
+
+void *big_array_grow(void *items, size_t *capacity, size_t item_bytes)
+{
+	size_t old = *capacity, wanted = old + old / 2;
+
+	if (wanted < 16)
+		wanted = 16;
+	*capacity = wanted;
+	return resize(items, old, wanted, item_bytes);
+}
+
+void *big_array_trim(void *items, size_t *capacity, size_t count, size_t item_bytes)
+{
+	size_t old = *capacity;
+
+	*capacity = count;
+	return resize(items, old, count, item_bytes);
+}
+
+void big_array_free(void *items)
+{
+	struct region *region = items ? region_find(items) : NULL;
+	struct region freed;
+
+	if (!region) {
+		free(items);
+		return;
+	}
+	pthread_mutex_lock(&regions.lock);
+	freed = *region;
+	*region = regions.items[--regions.count];
+	pthread_mutex_unlock(&regions.lock);
+	region_unmap(&freed);
+	if (!regions.count) {
+		free(regions.items);
+		regions.items = NULL;
+		regions.capacity = 0;
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays that may become larger than the memory that a viewer shall take. Small ones come from
+ * malloc(), large ones from the system; when the large ones together pass half of GPUTRACE_MEMORY
+ * (512 MiB), further ones lie in unlinked files under TMPDIR or /var/tmp, mapped, and what is
+ * resident of these is kept small while they are used. Who uses an array need not know: it is
+ * addressed as any other, and is fast as long as neighbours are used one after the other.
+ *
+ * Not thread-safe. Only for programs of ours, never inside of a traced process.
+ */
+#ifndef GPUTRACE_BASE_BIG_ARRAY_H
+#define GPUTRACE_BASE_BIG_ARRAY_H
+
+#include <stddef.h>
+
+/* Zeroed; exits when out of memory. Freed by big_array_free() only. */
+void *big_array_new(size_t count, size_t item_bytes);
+/* As array_grow() and array_trim(); items NULL or of these functions. */
+void *big_array_grow(void *items, size_t *capacity, size_t item_bytes);
+void *big_array_trim(void *items, size_t *capacity, size_t count, size_t item_bytes);
+void big_array_free(void *items);
+
+/* How much of the process's memory the arrays may assume, in place of GPUTRACE_MEMORY. */
+void big_array_set_limit(size_t limit_bytes);
+/* Bytes of all arrays that lie in files now. */
+size_t big_array_file_bytes(void);
+/* Gives up resident parts of files when there are too many; a thread does so too, but a loop that
+ * fills arrays is faster than that. */
+void big_array_relieve(void);
+
+#endif
