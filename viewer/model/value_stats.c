@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "big_array.h"
+#include "number_sort.h"
 
 void value_list_add(struct value_list *list, double value)
 {
@@ -21,13 +22,6 @@ void value_list_free(struct value_list *list)
 {
 	big_array_free(list->items);
 	memset(list, 0, sizeof(*list));
-}
-
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
 }
 
 static double quantile(const struct value_list *sorted, double share)
@@ -47,7 +41,7 @@ struct value_stats value_stats_of(struct value_list *list)
 
 	if (!list->count)
 		return stats;
-	qsort(list->items, list->count, sizeof(*list->items), compare_values);
+	number_sort(list->items, list->count);
 	for (size_t i = 0; i < list->count; i++)
 		sum += list->items[i];
 	stats.mean = sum / (double)list->count;

@@ -163,7 +163,6 @@ static void fill_device(struct device_report *report, const struct run_report *r
 	report->device = device;
 	fill_ledger(report);
 	fill_counts(report);
-	hta_tables_build(run->model, device, &report->hta);
 	rules_run(run->model, device, &report->findings);
 	report->combined_gain_ms = report->findings.combined_high_ms;
 	report->lower_gain_ms = report->findings.combined_low_ms;
@@ -299,7 +298,6 @@ void report_data_free(struct report_data *report)
 			free(device->sites);
 			free(device->natives);
 			finding_list_free(&device->findings);
-			hta_tables_free(&device->hta);
 		}
 		free(run->devices);
 		quality_free(&run->quality);

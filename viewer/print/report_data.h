@@ -9,7 +9,6 @@
 #include "copy_stats.h"
 #include "finding.h"
 #include "host_stats.h"
-#include "hta_tables.h"
 #include "job_ranks.h"
 #include "model.h"
 #include "quality.h"
@@ -33,7 +32,6 @@ struct device_report {
 	double busy_percent;	      /* compute */
 	double launches_per_step, kernels_per_step, copies_per_step, syncs_per_step;
 	double h2d_bytes_per_step, d2h_bytes_per_step;
-	struct hta_tables hta; /* by that tool's definitions */
 	struct finding_list findings;
 	char **sites;		 /* one text per finding */
 	char **natives;		 /* the native frame beside each Python line, NULL none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every table is a list of rows of cells for people, made once and printed as text or as HTML; JSON
- * has the same numbers unrounded.
+ * Every table is a list of rows of cells for people, made when it is wanted, since it takes as long
+ * as all rules do, and printed as text or as HTML; JSON has the same numbers unrounded.
  */
 #include "report_hta.h"
 
@@ -129,20 +129,14 @@ static void add_kernels(struct json *json, const struct hta_tables *hta, const s
 	json_end_array(json);
 }
 
-void report_hta_json(struct json *json, const struct device_report *device)
+static void add_tables(struct json *json, const struct hta_tables *hta, const struct model *model)
 {
-	const struct hta_tables *hta = &device->hta;
-
-	if (!hta->operations) {
-		json_null(json, "hta");
-		return;
-	}
 	json_object(json, "hta");
 	json_unsigned(json, "operations", hta->operations);
 	json_flag(json, "last_step_left_out", hta->is_cut);
 	add_breakdown(json, hta);
 	add_streams(json, hta);
-	add_kernels(json, hta, device->model);
+	add_kernels(json, hta, model);
 	json_object(json, "launches");
 	add_stats(json, "call_us", &hta->launch_call_us);
 	add_stats(json, "gpu_us", &hta->launch_gpu_us);
@@ -159,6 +153,18 @@ void report_hta_json(struct json *json, const struct device_report *device)
 	}
 	json_end_object(json);
 	json_end_object(json);
+}
+
+void report_hta_json(struct json *json, const struct device_report *device)
+{
+	struct hta_tables tables;
+
+	hta_tables_build(device->model, device->device, &tables);
+	if (tables.operations)
+		add_tables(json, &tables, device->model);
+	else
+		json_null(json, "hta");
+	hta_tables_free(&tables);
 }
 
 /* Where rows of a table go: HTML or text, by which of the two is there. */
@@ -351,12 +357,13 @@ static void put_kernels(const struct sheet *sheet, const struct hta_tables *hta,
 	end_table(sheet);
 }
 
-static void put_all(const struct sheet *sheet, const struct device_report *device)
+static void put_all(const struct sheet *sheet, const struct hta_tables *hta,
+		    const struct model *model)
 {
-	put_breakdown(sheet, &device->hta);
-	put_streams(sheet, &device->hta);
-	put_launches(sheet, &device->hta);
-	put_kernels(sheet, &device->hta, device->model);
+	put_breakdown(sheet, hta);
+	put_streams(sheet, hta);
+	put_launches(sheet, hta);
+	put_kernels(sheet, hta, model);
 }
 
 static const char *scope_text(const struct hta_tables *hta)
@@ -369,24 +376,32 @@ void report_hta_text(FILE *to, const struct device_report *device, const char *b
 		     const char *plain)
 {
 	struct sheet sheet = {to, NULL, bold, plain};
+	struct hta_tables tables;
 
-	if (!device->hta.operations)
-		return;
-	fprintf(to, "\n  %sTables by HolisticTraceAnalysis' definitions%s (%zu operations; %s)\n",
-		bold, plain, device->hta.operations, scope_text(&device->hta));
-	put_all(&sheet, device);
+	hta_tables_build(device->model, device->device, &tables);
+	if (tables.operations) {
+		fprintf(to,
+			"\n  %sTables by HolisticTraceAnalysis' definitions%s (%zu operations; "
+			"%s)\n",
+			bold, plain, tables.operations, scope_text(&tables));
+		put_all(&sheet, &tables, device->model);
+	}
+	hta_tables_free(&tables);
 }
 
 void report_hta_html(struct text *page, const struct device_report *device)
 {
 	struct sheet sheet = {NULL, page, "", ""};
+	struct hta_tables tables;
 
-	if (!device->hta.operations)
-		return;
-	text_addf(page,
-		  "<details><summary>Tables by HolisticTraceAnalysis' definitions (%zu "
-		  "operations; %s)</summary>\n",
-		  device->hta.operations, scope_text(&device->hta));
-	put_all(&sheet, device);
-	text_add(page, "</details>\n");
+	hta_tables_build(device->model, device->device, &tables);
+	if (tables.operations) {
+		text_addf(page,
+			  "<details><summary>Tables by HolisticTraceAnalysis' definitions (%zu "
+			  "operations; %s)</summary>\n",
+			  tables.operations, scope_text(&tables));
+		put_all(&sheet, &tables, device->model);
+		text_add(page, "</details>\n");
+	}
+	hta_tables_free(&tables);
 }
