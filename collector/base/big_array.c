@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,8 +47,9 @@ static struct {
 	pthread_mutex_t lock; /* of the list, against the thread that relieves */
 	struct region *items;
 	size_t count, capacity;
-	size_t memory_bytes, file_bytes;
-	size_t limit_bytes; /* 0: not known yet */
+	size_t memory_bytes;
+	/* What the thread reads without the lock: a late answer only relieves later. */
+	_Atomic size_t file_bytes, limit_bytes; /* limit 0: not known yet */
 	bool has_thread, has_warned;
 } regions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -157,6 +159,15 @@ static bool is_on_disk(int fd)
 	       where.f_type != RAMFS_MAGIC;
 }
 
+/* Larger than the limit on files, a file would be the program's end by SIGXFSZ. */
+static bool reserve(int fd, size_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes <= limit.rlim_cur &&
+	       fallocate(fd, 0, 0, (off_t)bytes) == 0;
+}
+
 /* A file without a name and with that much space; -1 where there is none. */
 static int file_new(size_t bytes)
 {
@@ -174,7 +185,7 @@ static int file_new(size_t bytes)
 		if (fd < 0)
 			continue;
 		unlink(path);
-		if (is_on_disk(fd) && fallocate(fd, 0, 0, (off_t)bytes) == 0)
+		if (is_on_disk(fd) && reserve(fd, bytes))
 			return fd;
 		close(fd);
 	}
@@ -221,12 +232,18 @@ static bool fits_into_memory(size_t more_bytes)
 
 static void count_region(const struct region *region)
 {
-	*(region->fd < 0 ? &regions.memory_bytes : &regions.file_bytes) += region->bytes;
+	if (region->fd < 0)
+		regions.memory_bytes += region->bytes;
+	else
+		regions.file_bytes += region->bytes;
 }
 
 static void discount_region(const struct region *region)
 {
-	*(region->fd < 0 ? &regions.memory_bytes : &regions.file_bytes) -= region->bytes;
+	if (region->fd < 0)
+		regions.memory_bytes -= region->bytes;
+	else
+		regions.file_bytes -= region->bytes;
 }
 
 static void region_unmap(const struct region *region)
@@ -295,8 +312,7 @@ static bool region_move(struct region *region, size_t bytes, bool to_file)
 /* In its place, or where the system finds room. False: its file cannot grow. */
 static bool region_remap(struct region *region, size_t bytes)
 {
-	if (region->fd >= 0 && bytes > region->bytes &&
-	    fallocate(region->fd, 0, 0, (off_t)bytes) < 0)
+	if (region->fd >= 0 && bytes > region->bytes && !reserve(region->fd, bytes))
 		return false;
 	region->address =
 		checked_map(mremap(region->address, region->bytes, bytes, MREMAP_MAYMOVE), bytes);
