@@ -124,26 +124,4 @@ case_a_thousand_forks_execs_and_kills_end() {
 	has "$work/with.txt" '^killed 200$' "children that were killed"
 }
 
-# Results of every sample are those that it has without us: standard output, standard error, exit code.
-# The samples print CUDA's results and the sums that they computed.
-case_every_sample_prints_the_same() {
-	local seen=0 recorded=0
-	for sample in "$build"/samples/*-driver; do
-		[ -x "$sample" ] || skip "the samples are not built"
-		sample=${sample%-driver}
-		case ${sample##*/} in
-		exposed_allreduce) continue ;; # waits for other ranks: followed in tests/cli
-		oom_fragmentation) steps=() ;;
-		*) steps=(--steps 3) ;;
-		esac
-		rm -f "$out"/*
-		# One that needs two GPUs refuses, and must refuse in the same way.
-		same_with_and_without timeout 20 "$sample" "${steps[@]}"
-		seen=$((seen + 1))
-		[ -z "$(ls "$out")" ] || recorded=$((recorded + 1))
-	done
-	[ $seen -ge 10 ] && [ $recorded -ge 10 ] || fail "$seen samples, $recorded recorded"
-	echo "$seen samples, $recorded recorded"
-}
-
 shim_main "$@"
