@@ -17,8 +17,7 @@
 #include "bytes.h"
 #include "error.h"
 
-#define ROWS_PAYLOAD_BYTES (8u * 1024 * 1024) /* a ROWS chunk is closed above this */
-#define INDEX_MAX_BYTES	   (CHUNK_MAX_PAYLOAD / CHUNK_INDEX_ENTRY_BYTES * CHUNK_INDEX_ENTRY_BYTES)
+#define INDEX_MAX_BYTES (CHUNK_MAX_PAYLOAD / CHUNK_INDEX_ENTRY_BYTES * CHUNK_INDEX_ENTRY_BYTES)
 
 static void group_begin(struct trace_writer *writer)
 {
@@ -37,9 +36,8 @@ static int group_abandon(struct trace_writer *writer, int rc, struct error *err)
 	return rc;
 }
 
-/* Adds a chunk to the group and, unless it belongs to the tail, to the index. */
-static int group_add(struct trace_writer *writer, struct chunk_header *header, const void *payload,
-		     size_t bytes)
+int trace_group_add(struct trace_writer *writer, struct chunk_header *header, const void *payload,
+		    size_t bytes)
 {
 	size_t offset = writer->group.used;
 	uint8_t entry[CHUNK_INDEX_ENTRY_BYTES];
@@ -49,7 +47,10 @@ static int group_add(struct trace_writer *writer, struct chunk_header *header, c
 	header->segment = writer->segment;
 	header->complete_ticks = writer->complete_ticks;
 	rc = chunk_build(writer->builder, header, payload, bytes,
-			 header->type == CHUNK_COLUMNS ? &writer->cuts : NULL, &writer->group);
+			 header->type == CHUNK_COLUMNS || header->type == CHUNK_EVENTS
+				 ? &writer->cuts
+				 : NULL,
+			 &writer->group);
 	if (rc < 0 || (header->flags & CHUNK_TAIL) || writer->index_abandoned)
 		return rc;
 	if (writer->index.used + sizeof(entry) > INDEX_MAX_BYTES) {
@@ -94,97 +95,10 @@ static int group_write(struct trace_writer *writer, struct error *err)
 	writer->last.offset = offset;
 	writer->last.index_used = writer->group_index_used;
 	memset(writer->last.rows, 0, sizeof(writer->last.rows));
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++)
+		writer->last.patterns_before[family] = writer->events[family]->written_count;
 	writer->tail_chunks = 0;
 	return 0;
-}
-
-static int add_text_chunk(struct trace_writer *writer, uint32_t row_count)
-{
-	struct chunk_header header = {.type = CHUNK_ROWS, .row_count = row_count};
-
-	return group_add(writer, &header, writer->payload.data, writer->payload.used);
-}
-
-/* Names and descriptions from `offset` of the text store on, as ROWS chunks of thread 0. */
-static int group_add_texts(struct trace_writer *writer, size_t offset, size_t *last_offset)
-{
-	uint32_t row_count = 0;
-	const void *record;
-	size_t bytes;
-	int rc;
-
-	writer->payload.used = 0;
-	while ((record = text_store_next(writer->texts, &offset, &bytes))) {
-		rc = byte_buffer_append(&writer->payload, record, bytes);
-		if (rc < 0)
-			return rc;
-		row_count++;
-		if (writer->payload.used < ROWS_PAYLOAD_BYTES && row_count < CHUNK_MAX_ROWS)
-			continue;
-		*last_offset = writer->group.used;
-		rc = add_text_chunk(writer, row_count);
-		if (rc < 0)
-			return rc;
-		row_count = 0;
-		writer->payload.used = 0;
-	}
-	if (row_count == 0)
-		return 0;
-	*last_offset = writer->group.used;
-	return add_text_chunk(writer, row_count);
-}
-
-static int group_add_kind(struct trace_writer *writer, struct row_store *rows, uint16_t kind)
-{
-	struct row_columns columns;
-	struct chunk_header header;
-	int rc = row_store_columns(rows, kind, &columns);
-
-	if (rc < 0)
-		return rc;
-	writer->payload.used = 0;
-	writer->cuts.count = 0;
-	rc = column_encode(writer->encoder, record_schema_of(kind), columns.values, columns.threads,
-			   columns.count, &writer->payload, &writer->cuts);
-	if (rc < 0)
-		return rc;
-	header = (struct chunk_header){
-		.type = CHUNK_COLUMNS,
-		.kind = kind,
-		.row_count = columns.count,
-		.first_time = columns.first_time,
-		.last_time = columns.last_time,
-	};
-	return group_add(writer, &header, writer->payload.data, writer->payload.used);
-}
-
-static int add_loss_row(void *context, const struct record_loss *loss)
-{
-	return row_store_add(context, 0, RECORD_KIND_loss, loss);
-}
-
-/* Everything that waits; *last_offset is where the last chunk of the group begins. */
-static int group_add_waiting(struct trace_writer *writer, size_t *last_offset)
-{
-	struct row_store *losses = NULL;
-	int rc = group_add_texts(writer, text_store_marked(writer->texts), last_offset);
-
-	for (uint16_t kind = 0; rc == 0 && kind < RECORD_KIND_LIMIT; kind++) {
-		if (row_store_count_of(writer->rows, kind) == 0)
-			continue;
-		*last_offset = writer->group.used;
-		rc = group_add_kind(writer, writer->rows, kind);
-	}
-	if (rc < 0 || writer->losses.used == 0)
-		return rc;
-	losses = row_store_new();
-	rc = losses ? loss_table_each(&writer->losses, 0, add_loss_row, losses) : -ENOMEM;
-	if (rc == 0) {
-		*last_offset = writer->group.used;
-		rc = group_add_kind(writer, losses, RECORD_KIND_loss);
-	}
-	row_store_free(losses);
-	return rc;
 }
 
 int trace_group_consolidate(struct trace_writer *writer, struct error *err)
@@ -193,7 +107,7 @@ int trace_group_consolidate(struct trace_writer *writer, struct error *err)
 	int rc;
 
 	group_begin(writer);
-	rc = group_add_waiting(writer, &last_offset);
+	rc = trace_group_add_waiting(writer, &last_offset);
 	if (rc < 0)
 		return group_abandon(writer, rc, err);
 	if (writer->group.used == 0)
@@ -203,12 +117,12 @@ int trace_group_consolidate(struct trace_writer *writer, struct error *err)
 	if (rc < 0)
 		return rc;
 	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++)
-		writer->last.rows[kind] = row_store_count_of(writer->rows, kind);
-	row_store_clear(writer->rows);
+		writer->last.rows[kind] = trace_group_count_waiting(writer, kind);
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++)
+		writer->events[family]->written_count = writer->events[family]->pattern_count;
+	trace_group_clear_waiting(writer);
 	text_store_mark(writer->texts);
 	loss_table_settled(&writer->losses);
-	writer->raw.used = 0;
-	writer->runs.used = 0;
 	return 0;
 }
 
@@ -216,10 +130,8 @@ void trace_group_drop_rows(struct trace_writer *writer)
 {
 	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++)
 		loss_table_add(&writer->losses, kind, LOSS_WRITE,
-			       row_store_count_of(writer->rows, kind), writer->complete_ticks);
-	row_store_clear(writer->rows);
-	writer->raw.used = 0;
-	writer->runs.used = 0;
+			       trace_group_count_waiting(writer, kind), writer->complete_ticks);
+	trace_group_clear_waiting(writer);
 }
 
 /* ---- the tail ---- */
@@ -266,7 +178,7 @@ static int add_tail_chunk(struct trace_writer *writer, const struct tail_run *ru
 			return rc;
 		header.row_count += runs[i].row_count;
 	}
-	return group_add(writer, &header, writer->payload.data, writer->payload.used);
+	return trace_group_add(writer, &header, writer->payload.data, writer->payload.used);
 }
 
 int trace_group_write_tail(struct trace_writer *writer, struct error *err)
@@ -320,9 +232,9 @@ static int write_segment_head(struct trace_writer *writer, struct error *err)
 	int rc;
 
 	writer->segment++;
-	rc = group_add(writer, &header, NULL, 0);
+	rc = trace_group_add(writer, &header, NULL, 0);
 	if (rc == 0)
-		rc = group_add_texts(writer, 0, &last_offset);
+		rc = trace_group_add_texts(writer, 0, &last_offset);
 	if (rc == 0) {
 		group_cover_tail(writer, last_offset);
 		rc = group_write(writer, err);
@@ -350,9 +262,16 @@ int trace_group_begin_segment(struct trace_writer *writer, struct error *err)
 
 	group_begin(writer);
 	rc = write_segment_head(writer, err);
-	if (rc < 0)
+	if (rc < 0) {
 		writer->last = last;
-	return rc;
+		return rc;
+	}
+	/* Patterns are told anew in every segment. */
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++) {
+		event_store_clear_patterns(writer->events[family]);
+		writer->last.patterns_before[family] = writer->events[family]->written_count;
+	}
+	return 0;
 }
 
 int trace_group_begin_file(struct trace_writer *writer, struct error *err)
@@ -392,6 +311,8 @@ static bool make_room(struct trace_writer *writer)
 	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++)
 		loss_table_add(&writer->losses, kind, LOSS_WRITE, writer->last.rows[kind],
 			       writer->complete_ticks);
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++)
+		writer->events[family]->written_count = writer->last.patterns_before[family];
 	writer->last.offset = 0;
 	return true;
 }
@@ -408,10 +329,10 @@ static int write_end(struct trace_writer *writer, uint16_t session_end, struct e
 	int rc;
 
 	group_begin(writer);
-	rc = group_add_waiting(writer, &last_offset);
+	rc = trace_group_add_waiting(writer, &last_offset);
 	last_offset = writer->group.used;
 	if (rc == 0)
-		rc = group_add(writer, &header, NULL, 0);
+		rc = trace_group_add(writer, &header, NULL, 0);
 	if (rc < 0)
 		return group_abandon(writer, rc, err);
 	group_cover_tail(writer, last_offset);
@@ -433,7 +354,7 @@ int trace_group_end(struct trace_writer *writer, uint16_t session_end, struct er
 	if (byte_buffer_append(&writer->payload, writer->index.data, writer->index.used) < 0)
 		return 0;
 	group_begin(writer);
-	if (group_add(writer, &header, writer->payload.data, writer->payload.used) == 0)
+	if (trace_group_add(writer, &header, writer->payload.data, writer->payload.used) == 0)
 		group_write(writer, NULL);
 	return 0;
 }

@@ -41,6 +41,9 @@ static void writer_free(struct trace_writer *writer)
 {
 	chunk_builder_free(writer->builder);
 	column_encoder_free(writer->encoder);
+	event_encoder_free(writer->event_encoder);
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++)
+		event_store_free(writer->events[family]);
 	row_store_free(writer->rows);
 	text_store_free(writer->texts);
 	byte_buffer_free(&writer->raw);
@@ -66,9 +69,14 @@ int trace_writer_create(int dir_fd, const char *name, const struct trace_writer_
 	writer->output.fd = -1;
 	writer->builder = chunk_builder_new(options->compression_level);
 	writer->encoder = column_encoder_new();
+	writer->event_encoder = event_encoder_new();
+	writer->events[EVENT_FAMILY_CALLS] = event_store_new(EVENT_FAMILY_CALLS);
+	writer->events[EVENT_FAMILY_GPU] = event_store_new(EVENT_FAMILY_GPU);
 	writer->rows = row_store_new();
 	writer->texts = text_store_new();
-	if (!writer->builder || !writer->encoder || !writer->rows || !writer->texts) {
+	if (!writer->builder || !writer->encoder || !writer->event_encoder ||
+	    !writer->events[EVENT_FAMILY_CALLS] || !writer->events[EVENT_FAMILY_GPU] ||
+	    !writer->rows || !writer->texts) {
 		writer_free(writer);
 		return error_set(err, -ENOMEM, "out of memory for a trace writer");
 	}
@@ -121,11 +129,28 @@ static int consolidate(struct trace_writer *writer, int now, struct error *err)
 	return 0;
 }
 
+/* Rows that wait for one chunk, and all of them. */
+static uint32_t fullest_chunk(const struct trace_writer *writer)
+{
+	uint32_t fullest = row_store_fullest(writer->rows);
+
+	for (uint32_t family = 0; family < EVENT_FAMILY_COUNT; family++) {
+		if (writer->events[family]->row_count > fullest)
+			fullest = writer->events[family]->row_count;
+	}
+	return fullest;
+}
+
+static uint32_t waiting_rows(const struct trace_writer *writer)
+{
+	return row_store_count(writer->rows) + writer->events[EVENT_FAMILY_CALLS]->row_count +
+	       writer->events[EVENT_FAMILY_GPU]->row_count;
+}
+
 static int wants_columns(const struct trace_writer *writer)
 {
-	return writer->options.tail_interval_ms == 0 ||
-	       row_store_fullest(writer->rows) >= CONSOLIDATE_ROWS ||
-	       row_store_count(writer->rows) >= CONSOLIDATE_TOTAL ||
+	return writer->options.tail_interval_ms == 0 || fullest_chunk(writer) >= CONSOLIDATE_ROWS ||
+	       waiting_rows(writer) >= CONSOLIDATE_TOTAL ||
 	       writer->tail_chunks >= MAX_TAIL_CHUNKS ||
 	       writer->output.tail_end - writer->output.end >= MAX_TAIL_BYTES ||
 	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES || segment_is_over(writer);
@@ -197,7 +222,14 @@ static int take_record(struct trace_writer *writer, uint32_t thread, uint16_t ki
 		       uint16_t size_bytes, const void *record)
 {
 	const struct record_loss *loss = record;
+	uint32_t family = event_family_of(kind);
 
+	if (family < EVENT_FAMILY_COUNT) {
+		int taken = event_store_add(writer->events[family], thread, kind, record);
+
+		if (taken != 0)
+			return taken < 0 ? taken : KEEP_RAW;
+	}
 	if (kind == RECORD_KIND_loss) {
 		loss_table_add(&writer->losses, loss->lost_kind, loss->reason, loss->count,
 			       loss->ticks);
@@ -210,9 +242,8 @@ static int take_record(struct trace_writer *writer, uint32_t thread, uint16_t ki
 
 static int memory_is_full(const struct trace_writer *writer)
 {
-	return row_store_fullest(writer->rows) >= MAX_WAITING_ROWS ||
-	       row_store_count(writer->rows) >= MAX_WAITING_TOTAL ||
-	       writer->raw.used >= MAX_RAW_BYTES ||
+	return fullest_chunk(writer) >= MAX_WAITING_ROWS ||
+	       waiting_rows(writer) >= MAX_WAITING_TOTAL || writer->raw.used >= MAX_RAW_BYTES ||
 	       text_store_new_bytes(writer->texts) >= MAX_NEW_TEXT_BYTES;
 }
 

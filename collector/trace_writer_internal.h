@@ -7,6 +7,8 @@
 #include "byte_buffer.h"
 #include "chunk_build.h"
 #include "column_encode.h"
+#include "event_encode.h"
+#include "event_store.h"
 #include "loss_table.h"
 #include "row_store.h"
 #include "text_store.h"
@@ -27,6 +29,7 @@ struct last_group {
 	uint64_t offset;
 	size_t index_used;
 	uint64_t rows[RECORD_KIND_LIMIT];
+	uint32_t patterns_before[EVENT_FAMILY_COUNT]; /* written_count of the stores */
 };
 
 struct trace_writer {
@@ -34,7 +37,9 @@ struct trace_writer {
 	struct trace_output output;
 	struct chunk_builder *builder;
 	struct column_encoder *encoder;
-	struct row_store *rows;
+	struct event_encoder *event_encoder;
+	struct event_store *events[EVENT_FAMILY_COUNT];
+	struct row_store *rows; /* what is no event, or found no room among them */
 	struct text_store *texts;
 	struct loss_table losses;
 
@@ -60,6 +65,20 @@ struct trace_writer {
 	struct last_group last;
 	struct trace_rotation rotation;
 };
+
+/* trace_group.c: adds a chunk to the group and, unless it belongs to the tail, to the index. */
+int trace_group_add(struct trace_writer *writer, struct chunk_header *header, const void *payload,
+		    size_t bytes);
+
+/* trace_waiting.c: names and descriptions from `offset` of the text store on, as ROWS chunks of
+ * thread 0; *last_offset becomes where the last chunk of the group begins. */
+int trace_group_add_texts(struct trace_writer *writer, size_t offset, size_t *last_offset);
+/* Everything that waits. */
+int trace_group_add_waiting(struct trace_writer *writer, size_t *last_offset);
+/* Records of the kind that wait, in whatever form. */
+uint32_t trace_group_count_waiting(const struct trace_writer *writer, uint16_t kind);
+/* It stands in the file, or is given up. */
+void trace_group_clear_waiting(struct trace_writer *writer);
 
 /* Writes the file head and the first segment. */
 int trace_group_begin_file(struct trace_writer *writer, struct error *err);

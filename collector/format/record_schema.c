@@ -18,16 +18,23 @@
 		.name = #field, .id = number, .offset = offsetof(type, field),                     \
 		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how                        \
 	}
+#define COLUMN_VARIES(type, number, field, how, way)                                               \
+	{                                                                                          \
+		.name = #field, .id = number, .offset = offsetof(type, field),                     \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how,                       \
+		.varies = VARIES_##way                                                             \
+	}
 #define COLUMN_TO(type, number, field, how, other)                                                 \
 	{                                                                                          \
 		.name = #field, .id = number, .offset = offsetof(type, field),                     \
-		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how, .relative_to = other  \
+		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_##how, .relative_to = other, \
+		.varies = VARIES_ALWAYS                                                            \
 	}
 #define COLUMN_BEGIN(type, field, end, ...)                                                        \
 	{                                                                                          \
 		.name = #field, .id = 1, .offset = offsetof(type, field),                          \
 		.width = FIELD_WIDTH(type, field), .encoding = COLUMN_GAP_PLANES,                  \
-		.relative_to = end, .keys = {                                                      \
+		.relative_to = end, .varies = VARIES_ALWAYS, .keys = {                             \
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
@@ -36,7 +43,7 @@
 	COLUMN_BEGIN(type, call.begin_ticks, 2, 3, 32),                                            \
 		COLUMN_TO(type, 2, call.end_ticks, OFFSET_PLANES, 1),                              \
 		COLUMN(type, 3, call.site, DICTIONARY),                                            \
-		COLUMN(type, 4, call.call_id, DELTA_PLANES),                                       \
+		COLUMN_VARIES(type, 4, call.call_id, DELTA_PLANES, ALWAYS),                        \
 		COLUMN_TO(type, 5, call.parent_id, OFFSET_PLANES, 4),                              \
 		COLUMN_TO(type, 6, call.correlation, DRIFT_PLANES, 4),                             \
 		COLUMN(type, 7, call.status, DICTIONARY), COLUMN(type, 8, call.api, DICTIONARY),   \
@@ -44,10 +51,10 @@
 
 #define GPU_COLUMNS(type)                                                                          \
 	COLUMN_BEGIN(type, gpu.begin_ns, 2, 32), COLUMN_TO(type, 2, gpu.end_ns, OFFSET_PLANES, 1), \
-		COLUMN(type, 3, gpu.correlation, DELTA_PLANES),                                    \
+		COLUMN_VARIES(type, 3, gpu.correlation, DELTA_PLANES, ALWAYS),                     \
 		COLUMN(type, 4, gpu.device, DICTIONARY), COLUMN(type, 5, gpu.context, DICTIONARY), \
 		COLUMN(type, 6, gpu.stream, DICTIONARY),                                           \
-		COLUMN(type, 7, gpu.graph_node, DELTA_PLANES),                                     \
+		COLUMN_VARIES(type, 7, gpu.graph_node, DELTA_PLANES, FREELY),                      \
 		COLUMN(type, 8, gpu.graph, DICTIONARY)
 
 static const struct record_column columns_clock[] = {
@@ -94,9 +101,9 @@ static const struct record_column columns_sync[] = {
 
 static const struct record_column columns_copy[] = {
 	CALL_COLUMNS(struct record_copy),
-	COLUMN(struct record_copy, 32, destination, DICTIONARY),
-	COLUMN(struct record_copy, 33, source, DICTIONARY),
-	COLUMN(struct record_copy, 34, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_copy, 32, destination, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_copy, 33, source, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_copy, 34, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_copy, 35, stream, DICTIONARY),
 	COLUMN(struct record_copy, 36, direction, PLAIN),
 	COLUMN(struct record_copy, 37, source_kind, PLAIN),
@@ -106,8 +113,8 @@ static const struct record_column columns_copy[] = {
 
 static const struct record_column columns_set[] = {
 	CALL_COLUMNS(struct record_set),
-	COLUMN(struct record_set, 32, destination, DICTIONARY),
-	COLUMN(struct record_set, 33, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_set, 32, destination, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_set, 33, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_set, 34, stream, DICTIONARY),
 };
 
@@ -115,9 +122,9 @@ static const struct record_column columns_launch[] = {
 	CALL_COLUMNS(struct record_launch),
 	COLUMN(struct record_launch, 32, kernel, DICTIONARY),
 	COLUMN(struct record_launch, 33, stream, DICTIONARY),
-	COLUMN(struct record_launch, 34, grid[0], DICTIONARY),
-	COLUMN(struct record_launch, 35, grid[1], DICTIONARY),
-	COLUMN(struct record_launch, 36, grid[2], DICTIONARY),
+	COLUMN_VARIES(struct record_launch, 34, grid[0], DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_launch, 35, grid[1], DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_launch, 36, grid[2], DICTIONARY, FREELY),
 	COLUMN(struct record_launch, 37, block[0], DICTIONARY),
 	COLUMN(struct record_launch, 38, block[1], DICTIONARY),
 	COLUMN(struct record_launch, 39, block[2], DICTIONARY),
@@ -127,8 +134,8 @@ static const struct record_column columns_launch[] = {
 
 static const struct record_column columns_memory[] = {
 	CALL_COLUMNS(struct record_memory),
-	COLUMN(struct record_memory, 32, address, DICTIONARY),
-	COLUMN(struct record_memory, 33, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_memory, 32, address, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_memory, 33, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_memory, 34, stream, DICTIONARY),
 	COLUMN(struct record_memory, 35, op, PLAIN),
 	COLUMN(struct record_memory, 36, memory_kind, PLAIN),
@@ -137,9 +144,9 @@ static const struct record_column columns_memory[] = {
 
 static const struct record_column columns_gemm[] = {
 	CALL_COLUMNS(struct record_gemm),
-	COLUMN(struct record_gemm, 32, a, DICTIONARY),
-	COLUMN(struct record_gemm, 33, b, DICTIONARY),
-	COLUMN(struct record_gemm, 34, c, DICTIONARY),
+	COLUMN_VARIES(struct record_gemm, 32, a, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_gemm, 33, b, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_gemm, 34, c, DICTIONARY, FREELY),
 	COLUMN(struct record_gemm, 35, stream, DICTIONARY),
 	COLUMN(struct record_gemm, 36, stride_a, DICTIONARY),
 	COLUMN(struct record_gemm, 37, stride_b, DICTIONARY),
@@ -190,9 +197,9 @@ static const struct record_column columns_block[] = {
 
 static const struct record_column columns_communicator[] = {
 	CALL_COLUMNS(struct record_communicator),
-	COLUMN(struct record_communicator, 32, handle, DICTIONARY),
-	COLUMN(struct record_communicator, 33, hash, DICTIONARY),
-	COLUMN(struct record_communicator, 34, parent, DICTIONARY),
+	COLUMN_VARIES(struct record_communicator, 32, handle, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_communicator, 33, hash, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_communicator, 34, parent, DICTIONARY, FREELY),
 	COLUMN(struct record_communicator, 35, rank, DICTIONARY),
 	COLUMN(struct record_communicator, 36, rank_count, DICTIONARY),
 	COLUMN(struct record_communicator, 37, device, DICTIONARY),
@@ -203,13 +210,13 @@ static const struct record_column columns_collective[] = {
 	CALL_COLUMNS(struct record_collective),
 	COLUMN(struct record_collective, 32, communicator, DICTIONARY),
 	COLUMN(struct record_collective, 33, hash, DICTIONARY),
-	COLUMN(struct record_collective, 34, send, DICTIONARY),
-	COLUMN(struct record_collective, 35, receive, DICTIONARY),
-	COLUMN(struct record_collective, 36, count, DICTIONARY),
-	COLUMN(struct record_collective, 37, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_collective, 34, send, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_collective, 35, receive, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_collective, 36, count, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_collective, 37, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_collective, 38, stream, DICTIONARY),
-	COLUMN(struct record_collective, 39, sequence, DELTA_PLANES),
-	COLUMN(struct record_collective, 40, group, DELTA_PLANES),
+	COLUMN_VARIES(struct record_collective, 39, sequence, DELTA_PLANES, STEADILY),
+	COLUMN_VARIES(struct record_collective, 40, group, DELTA_PLANES, STEADILY),
 	COLUMN(struct record_collective, 41, peer, DICTIONARY),
 	COLUMN(struct record_collective, 42, op, DICTIONARY),
 	COLUMN(struct record_collective, 43, element, DICTIONARY),
@@ -219,8 +226,8 @@ static const struct record_column columns_collective[] = {
 
 static const struct record_column columns_graph[] = {
 	CALL_COLUMNS(struct record_graph),
-	COLUMN(struct record_graph, 32, graph, DICTIONARY),
-	COLUMN(struct record_graph, 33, executable, DICTIONARY),
+	COLUMN_VARIES(struct record_graph, 32, graph, DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_graph, 33, executable, DICTIONARY, FREELY),
 	COLUMN(struct record_graph, 34, stream, DICTIONARY),
 	COLUMN(struct record_graph, 35, capture_site, DICTIONARY),
 	COLUMN(struct record_graph, 36, node_count, DICTIONARY),
@@ -234,9 +241,9 @@ static const struct record_column columns_graph[] = {
 static const struct record_column columns_gpu_kernel[] = {
 	GPU_COLUMNS(struct record_gpu_kernel),
 	COLUMN(struct record_gpu_kernel, 32, kernel, DICTIONARY),
-	COLUMN(struct record_gpu_kernel, 33, grid[0], DICTIONARY),
-	COLUMN(struct record_gpu_kernel, 34, grid[1], DICTIONARY),
-	COLUMN(struct record_gpu_kernel, 35, grid[2], DICTIONARY),
+	COLUMN_VARIES(struct record_gpu_kernel, 33, grid[0], DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_gpu_kernel, 34, grid[1], DICTIONARY, FREELY),
+	COLUMN_VARIES(struct record_gpu_kernel, 35, grid[2], DICTIONARY, FREELY),
 	COLUMN(struct record_gpu_kernel, 36, block[0], DICTIONARY),
 	COLUMN(struct record_gpu_kernel, 37, block[1], DICTIONARY),
 	COLUMN(struct record_gpu_kernel, 38, block[2], DICTIONARY),
@@ -247,7 +254,7 @@ static const struct record_column columns_gpu_kernel[] = {
 
 static const struct record_column columns_gpu_copy[] = {
 	GPU_COLUMNS(struct record_gpu_copy),
-	COLUMN(struct record_gpu_copy, 32, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_gpu_copy, 32, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_gpu_copy, 33, direction, PLAIN),
 	COLUMN(struct record_gpu_copy, 34, source_kind, PLAIN),
 	COLUMN(struct record_gpu_copy, 35, destination_kind, PLAIN),
@@ -257,7 +264,7 @@ static const struct record_column columns_gpu_copy[] = {
 
 static const struct record_column columns_gpu_set[] = {
 	GPU_COLUMNS(struct record_gpu_set),
-	COLUMN(struct record_gpu_set, 32, size_bytes, DICTIONARY),
+	COLUMN_VARIES(struct record_gpu_set, 32, size_bytes, DICTIONARY, FREELY),
 	COLUMN(struct record_gpu_set, 33, value, DICTIONARY),
 	COLUMN(struct record_gpu_set, 34, memory_kind, DICTIONARY),
 };

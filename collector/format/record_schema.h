@@ -9,12 +9,21 @@
 
 #include <stdint.h>
 
+/* How a column of an event (trace_file.h, CHUNK_EVENTS) is written; the reader takes any way. */
+enum column_varies {
+	VARIES_NOT = 0,	 /* part of the pattern: another value is another pattern */
+	VARIES_FREELY,	 /* an address, a size: mostly that of the pattern, sometimes any other */
+	VARIES_STEADILY, /* a counter: near the last one */
+	VARIES_ALWAYS	 /* times and numbers that the model guesses */
+};
+
 struct record_column {
 	const char *name;
-	uint16_t id;	      /* in files; > 0, unique in its kind, never reused */
-	uint16_t offset;      /* in the struct */
-	uint8_t width;	      /* 1, 2, 4 or 8 bytes */
-	uint8_t encoding;     /* enum column_encoding the writer tries; it falls back to PLAIN */
+	uint16_t id;	  /* in files; > 0, unique in its kind, never reused */
+	uint16_t offset;  /* in the struct */
+	uint8_t width;	  /* 1, 2, 4 or 8 bytes */
+	uint8_t encoding; /* enum column_encoding the writer tries; it falls back to PLAIN */
+	uint8_t varies;	  /* enum column_varies: of events only, how it differs from the pattern */
 	uint16_t relative_to; /* OFFSET, GAP, DRIFT: id of the other column */
 	uint16_t keys[2];     /* GAP: ids of columns that predict the times, the better one first */
 };

@@ -37,6 +37,21 @@ struct chunk_header {
 	uint64_t complete_ticks;
 };
 
+/* Its row count is one of records. */
+static inline bool chunk_has_records(const struct chunk_header *header)
+{
+	return header->type == CHUNK_ROWS || header->type == CHUNK_COLUMNS ||
+	       header->type == CHUNK_EVENTS;
+}
+
+/* The kinds of fixed-size records in a COLUMNS or EVENTS chunk, a bit each. */
+static inline uint64_t chunk_kinds(const struct chunk_header *header)
+{
+	if (header->type == CHUNK_EVENTS)
+		return (uint64_t)header->thread << EVENTS_FIRST_KIND;
+	return header->type == CHUNK_COLUMNS && header->kind < 64 ? 1ull << header->kind : 0;
+}
+
 /* One entry of an INDEX payload. */
 #define CHUNK_INDEX_ENTRY_BYTES (8 + CHUNK_HEADER_BYTES)
 

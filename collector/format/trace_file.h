@@ -51,7 +51,9 @@ enum chunk_type {
 	CHUNK_ROWS = 2,	   /* records as in record.h, back to back, of one thread */
 	CHUNK_COLUMNS = 3, /* records of one fixed-size kind, column by column */
 	CHUNK_END = 4,	   /* normal end: payload is empty; header says how the session ended */
-	CHUNK_INDEX = 5 /* one entry per chunk that counts: u64 file offset, its 88-byte header */
+	CHUNK_INDEX = 5, /* one entry per chunk that counts: u64 file offset, its 88-byte header */
+	CHUNK_PATTERNS = 6, /* what repeats of the segment's events, written before them */
+	CHUNK_EVENTS = 7    /* calls of all kinds, or GPU work of all kinds, in drained order */
 };
 
 enum chunk_flag {
@@ -133,6 +135,31 @@ enum column_encoding {
 	COLUMN_GAP_PREDICTED = 10,
 	COLUMN_OFFSET_PREDICTED = 11
 };
+
+/*
+ * PATTERNS payload: u32 first number, u32 count, then for each pattern the guesses to start a chunk
+ * from, and the record: what of it is no part of the pattern is 0.
+ *   i32 gap, i32 duration, u32 correlation step, u32 call step, u32 parent back, u16 flags, u16
+ * chain
+ *
+ * EVENTS payload: the head
+ *   u32 lanes, u32 runs, u32 kinds, u32 bytes of extras, u32 rows, u32[3] reserved
+ * then per lane u32 thread; per run of rows u32 lane, u32 rows; per kind u32 kind, u32 rows; then
+ * one byte per row in each of: control, gap low, gap high, duration low, duration high; then
+ * extras.
+ *
+ * Both say in the header's kind whose they are: 16 (calls) or 32 (GPU work). The header's thread
+ * field of an EVENTS chunk has a bit for each kind that is in it, counted from kind 16.
+ */
+#define PATTERNS_HEAD_BYTES 8
+#define PATTERN_HEAD_BYTES  24
+#define EVENTS_HEAD_BYTES   32
+#define EVENTS_LANE_BYTES   4
+#define EVENTS_RUN_BYTES    8
+#define EVENTS_KIND_BYTES   8
+#define EVENTS_PLANES	    5 /* bytes per row that stand in planes */
+#define EVENTS_FIRST_KIND   16u
+#define EVENTS_KIND_COUNT   32u
 
 #define SEGMENT_MAX_BYTES   (64u * 1024 * 1024)
 #define SEGMENT_MAX_SECONDS 60

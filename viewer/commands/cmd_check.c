@@ -29,14 +29,15 @@ static const char *type_name(const struct checked_chunk *chunk)
 {
 	static const char *const names[] = {
 		[CHUNK_SEGMENT] = "segment", [CHUNK_ROWS] = "rows",   [CHUNK_COLUMNS] = "columns",
-		[CHUNK_END] = "end",	     [CHUNK_INDEX] = "index",
+		[CHUNK_END] = "end",	     [CHUNK_INDEX] = "index", [CHUNK_PATTERNS] = "patterns",
+		[CHUNK_EVENTS] = "events",
 	};
 
 	if (chunk->verdict == CHUNK_GAP)
 		return "none";
 	if (chunk->header.type == CHUNK_ROWS && chunk->header.flags & CHUNK_TAIL)
 		return "tail";
-	return chunk->header.type >= CHUNK_SEGMENT && chunk->header.type <= CHUNK_INDEX
+	return chunk->header.type >= CHUNK_SEGMENT && chunk->header.type <= CHUNK_EVENTS
 		       ? names[chunk->header.type]
 		       : "unknown";
 }

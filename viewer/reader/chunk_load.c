@@ -10,6 +10,7 @@
 
 #include "bytes.h"
 #include "column_decode.h"
+#include "event_decode.h"
 #include "record_check.h"
 #include "record_schema.h"
 #include "time_predict.h"
@@ -21,6 +22,9 @@ void chunk_loader_fini(struct chunk_loader *loader)
 	free(loader->rows);
 	free(loader->threads);
 	free(loader->times);
+	event_decoder_free(loader->events);
+	pattern_set_fini(&loader->patterns[0]);
+	pattern_set_fini(&loader->patterns[1]);
 	*loader = (struct chunk_loader){0};
 }
 
@@ -82,7 +86,7 @@ static int ensure_rows(struct chunk_loader *loader, size_t row_bytes, size_t cou
 }
 
 int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *file,
-		       const struct trace_chunk *chunk, struct trace_batch *batch)
+		       const struct trace_chunk *chunk)
 {
 	const struct record_schema *schema = record_schema_of(chunk->header.kind);
 	uint32_t count = chunk->header.row_count;
@@ -106,7 +110,8 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 			   loader->threads);
 	if (rc < 0)
 		return rc;
-	*batch = (struct trace_batch){
+	loader->batch_count = 1;
+	loader->batches[0] = (struct trace_batch){
 		.kind = chunk->header.kind,
 		.row_bytes = schema->size_bytes,
 		.count = count,
@@ -114,6 +119,138 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 		.thread = loader->threads,
 	};
 	return 0;
+}
+
+/* ---- events ---- */
+
+static struct pattern_set *set_of(struct chunk_loader *loader, const struct trace_chunk *chunk)
+{
+	return &loader->patterns[chunk->header.kind >= RECORD_KIND_gpu_kernel];
+}
+
+/* Of calls or of GPU work: a newer version may have other events. */
+static bool is_known_family(const struct trace_chunk *chunk)
+{
+	return chunk->header.kind == RECORD_KIND_call ||
+	       chunk->header.kind == RECORD_KIND_gpu_kernel;
+}
+
+int chunk_load_patterns(struct chunk_loader *loader, const struct trace_file *file,
+			const struct trace_chunk *chunk)
+{
+	struct pattern_set *set = set_of(loader, chunk);
+	const uint8_t *payload;
+	size_t bytes;
+	int rc = chunk_load(loader, file, chunk, &payload, &bytes);
+
+	if (rc < 0 || !is_known_family(chunk))
+		return rc;
+	pattern_set_begin(set, chunk->header.segment);
+	return pattern_set_add(set, chunk->header.kind, payload, bytes);
+}
+
+/* Room for the rows of each kind, one behind the other, and where they go. */
+static int place_outputs(struct chunk_loader *loader, struct event_output *outputs, uint32_t count)
+{
+	size_t bytes = 0, rows = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bytes += (size_t)outputs[i].count * outputs[i].row_bytes + EVENT_ROW_SLACK;
+		rows += outputs[i].count;
+	}
+	rc = ensure(&loader->rows, &loader->rows_capacity, bytes + 1);
+	if (rc == 0)
+		rc = ensure(&loader->threads, &loader->threads_capacity,
+			    rows * sizeof(*loader->threads) + 1);
+	bytes = 0;
+	rows = 0;
+	loader->batch_count = 0;
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		outputs[i].rows = loader->rows + bytes;
+		outputs[i].threads = loader->threads + rows;
+		bytes += (size_t)outputs[i].count * outputs[i].row_bytes + EVENT_ROW_SLACK;
+		rows += outputs[i].count;
+		if (outputs[i].row_bytes == 0)
+			continue;
+		loader->batches[loader->batch_count++] = (struct trace_batch){
+			.kind = outputs[i].kind,
+			.row_bytes = outputs[i].row_bytes,
+			.count = outputs[i].count,
+			.rows = outputs[i].rows,
+			.thread = outputs[i].threads,
+		};
+	}
+	return rc;
+}
+
+int chunk_load_events(struct chunk_loader *loader, const struct trace_file *file,
+		      const struct trace_chunk *chunk)
+{
+	struct event_output outputs[EVENTS_KIND_COUNT];
+	struct pattern_set *set = set_of(loader, chunk);
+	const uint8_t *payload;
+	int rc, output_count;
+	size_t bytes;
+
+	loader->batch_count = 0;
+	rc = chunk_load(loader, file, chunk, &payload, &bytes);
+	if (rc < 0 || !is_known_family(chunk))
+		return rc;
+	output_count = event_decode_kinds(payload, bytes, chunk->header.row_count, outputs);
+	if (output_count < 0)
+		return output_count;
+	rc = place_outputs(loader, outputs, (uint32_t)output_count);
+	if (rc == 0 && !loader->events)
+		loader->events = event_decoder_new();
+	if (rc < 0 || !loader->events)
+		return -ENOMEM;
+	pattern_set_begin(set, chunk->header.segment);
+	rc = event_decode(loader->events, set, chunk->header.kind, payload, bytes,
+			  chunk->header.row_count, outputs, (uint32_t)output_count);
+	if (rc < 0)
+		loader->batch_count = 0;
+	return rc;
+}
+
+static bool is_beside(const struct trace_chunk *chunk, const struct trace_chunk *events)
+{
+	return chunk->header.segment == events->header.segment;
+}
+
+/* The patterns of the segment, unless they are there already. */
+static int find_patterns(struct chunk_loader *loader, const struct trace_file *file,
+			 const struct trace_chunk *list, size_t count, size_t index)
+{
+	const struct trace_chunk *events = &list[index];
+	struct pattern_set *set = set_of(loader, events);
+	size_t first = index, last = index;
+
+	if (set->segment == events->header.segment)
+		return 0;
+	pattern_set_begin(set, events->header.segment);
+	while (first > 0 && is_beside(&list[first - 1], events))
+		first--;
+	while (last + 1 < count && is_beside(&list[last + 1], events))
+		last++;
+	for (size_t i = first; i <= last; i++) {
+		if (list[i].header.type == CHUNK_PATTERNS &&
+		    list[i].header.kind == events->header.kind &&
+		    chunk_load_patterns(loader, file, &list[i]) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int chunk_load_listed(struct chunk_loader *loader, const struct trace_file *file,
+		      const struct trace_chunk *list, size_t count, size_t index)
+{
+	int rc;
+
+	if (list[index].header.type == CHUNK_COLUMNS)
+		return chunk_load_columns(loader, file, &list[index]);
+	rc = find_patterns(loader, file, list, count, index);
+	return rc < 0 ? rc : chunk_load_events(loader, file, &list[index]);
 }
 
 const uint8_t *chunk_next_record(const uint8_t *payload, size_t bytes, size_t *offset,

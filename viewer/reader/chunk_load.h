@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_CHUNK_LOAD_H
 #define GPUTRACE_CHUNK_LOAD_H
 
+#include "pattern_set.h"
 #include "trace_reader.h"
 #include "trace_walk.h"
 
@@ -17,6 +18,11 @@ struct chunk_loader {
 	uint32_t *threads;
 	size_t threads_capacity;
 	struct time_predictor *times;
+	struct event_decoder *events;
+	struct pattern_set patterns[2]; /* of calls, of GPU work: of one segment each */
+	/* What the chunk loaded last has, kind by kind. */
+	struct trace_batch batches[EVENTS_KIND_COUNT];
+	uint32_t batch_count;
 };
 
 void chunk_loader_fini(struct chunk_loader *loader);
@@ -24,9 +30,19 @@ void chunk_loader_fini(struct chunk_loader *loader);
 /* The plain payload, valid until the next load. -EBADMSG: damaged, -ENOMEM. */
 int chunk_load(struct chunk_loader *loader, const struct trace_file *file,
 	       const struct trace_chunk *chunk, const uint8_t **payload, size_t *bytes);
-/* A COLUMNS chunk as rows. */
+/* A COLUMNS chunk as one batch. */
 int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *file,
-		       const struct trace_chunk *chunk, struct trace_batch *batch);
+		       const struct trace_chunk *chunk);
+/* Keeps the patterns for events of the same segment. */
+int chunk_load_patterns(struct chunk_loader *loader, const struct trace_file *file,
+			const struct trace_chunk *chunk);
+/* An EVENTS chunk as a batch for each kind in it, after the patterns of its segment. */
+int chunk_load_events(struct chunk_loader *loader, const struct trace_file *file,
+		      const struct trace_chunk *chunk);
+/* list[index], COLUMNS or EVENTS, of a list in the order of sequence, with the patterns it needs.
+ * Damaged patterns are holes. */
+int chunk_load_listed(struct chunk_loader *loader, const struct trace_file *file,
+		      const struct trace_chunk *list, size_t count, size_t index);
 /* Rows of one fixed-size kind out of a loaded ROWS payload; batch->count may be 0. */
 int chunk_rows_of_kind(struct chunk_loader *loader, const uint8_t *payload, size_t bytes,
 		       uint16_t kind, uint32_t thread, struct trace_batch *batch);

@@ -19,7 +19,6 @@
 
 struct decode_slot {
 	struct chunk_loader loader;
-	struct trace_batch batch;
 	int rc;
 	size_t job; /* that the slot is for now */
 	bool is_done;
@@ -28,6 +27,7 @@ struct decode_slot {
 struct decode_pool {
 	const struct trace_file *file;
 	const struct trace_chunk *list;
+	size_t list_count;
 	const size_t *jobs;
 	size_t job_count;
 
@@ -66,8 +66,8 @@ static void *work(void *context)
 	while ((job = take_job(pool)) != SIZE_MAX) {
 		struct decode_slot *slot = &pool->slots[job % pool->slot_count];
 
-		slot->rc = chunk_load_columns(&slot->loader, pool->file,
-					      &pool->list[pool->jobs[job]], &slot->batch);
+		slot->rc = chunk_load_listed(&slot->loader, pool->file, pool->list,
+					     pool->list_count, pool->jobs[job]);
 		pthread_mutex_lock(&pool->lock);
 		slot->job = job;
 		slot->is_done = true;
@@ -86,7 +86,7 @@ static size_t core_count(void)
 }
 
 struct decode_pool *decode_pool_new(const struct trace_file *file, const struct trace_chunk *list,
-				    const size_t *jobs, size_t job_count)
+				    size_t list_count, const size_t *jobs, size_t job_count)
 {
 	size_t cores = core_count();
 	size_t workers = cores > MAX_WORKERS ? MAX_WORKERS : cores;
@@ -99,6 +99,7 @@ struct decode_pool *decode_pool_new(const struct trace_file *file, const struct 
 		return NULL;
 	pool->file = file;
 	pool->list = list;
+	pool->list_count = list_count;
 	pool->jobs = jobs;
 	pool->job_count = job_count;
 	pool->slot_count = workers + 2;
@@ -114,8 +115,7 @@ struct decode_pool *decode_pool_new(const struct trace_file *file, const struct 
 	return NULL;
 }
 
-int decode_pool_take(struct decode_pool *pool, struct trace_batch *batch,
-		     struct chunk_loader **loader)
+int decode_pool_take(struct decode_pool *pool, struct chunk_loader **loader)
 {
 	struct decode_slot *slot = &pool->slots[pool->consumed % pool->slot_count];
 
@@ -123,7 +123,6 @@ int decode_pool_take(struct decode_pool *pool, struct trace_batch *batch,
 	while (!slot->is_done || slot->job != pool->consumed)
 		pthread_cond_wait(&pool->job_done, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
-	*batch = slot->batch;
 	*loader = &slot->loader;
 	return slot->rc;
 }

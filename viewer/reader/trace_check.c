@@ -46,7 +46,6 @@ static enum chunk_verdict verdict_of(struct chunk_loader *loader, const struct t
 				     const struct trace_chunk *chunk)
 {
 	const uint8_t *payload;
-	struct trace_batch batch;
 	size_t bytes;
 
 	switch (chunk->header.type) {
@@ -54,9 +53,13 @@ static enum chunk_verdict verdict_of(struct chunk_loader *loader, const struct t
 		return verdict_of_rows(loader, file, chunk);
 	case CHUNK_COLUMNS:
 		if (record_schema_of(chunk->header.kind)->column_count > 0)
-			return chunk_load_columns(loader, file, chunk, &batch) < 0 ? CHUNK_DAMAGED
-										   : CHUNK_WHOLE;
+			return chunk_load_columns(loader, file, chunk) < 0 ? CHUNK_DAMAGED
+									   : CHUNK_WHOLE;
 		break;
+	case CHUNK_PATTERNS:
+		return chunk_load_patterns(loader, file, chunk) < 0 ? CHUNK_DAMAGED : CHUNK_WHOLE;
+	case CHUNK_EVENTS: /* damaged also where its patterns are */
+		return chunk_load_events(loader, file, chunk) < 0 ? CHUNK_DAMAGED : CHUNK_WHOLE;
 	case CHUNK_SEGMENT:
 	case CHUNK_END:
 	case CHUNK_INDEX:
@@ -162,14 +165,12 @@ static void count_verdicts(struct trace_check *check, const struct trace_chunks 
 				break;
 			}
 			check->damaged++;
-			if (chunk->header.type == CHUNK_ROWS || chunk->header.type == CHUNK_COLUMNS)
+			if (chunk_has_records(&chunk->header))
 				check->damaged_rows += chunk->header.row_count;
 		}
 	}
 	for (size_t i = 0; i < settled->count; i++) {
-		uint16_t type = settled->list[i].header.type;
-
-		if (type == CHUNK_ROWS || type == CHUNK_COLUMNS)
+		if (chunk_has_records(&settled->list[i].header))
 			check->rows += settled->list[i].header.row_count;
 	}
 	/* Headers in an index count before their payloads were looked at. */

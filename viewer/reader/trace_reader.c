@@ -29,6 +29,7 @@ struct trace {
 	struct trace_file file;
 	struct trace_head head;
 	struct trace_chunks chunks;
+	uint8_t *is_skipped; /* found damaged while reading, parallel to chunks.list */
 	uint64_t *row_kinds; /* fixed-size kinds in each ROWS chunk, parallel to chunks.list */
 	struct trace_texts texts;
 	struct trace_clock clock;
@@ -112,27 +113,37 @@ static int load_rows(struct trace *trace, size_t index)
 	return offset == bytes ? 0 : -EBADMSG;
 }
 
+/* Fixed-size records in a form that has to be decoded. */
+static bool has_columns(const struct chunk_header *header)
+{
+	return header->type == CHUNK_COLUMNS || header->type == CHUNK_EVENTS;
+}
+
 static int load_columns(struct trace *trace, size_t index)
 {
 	const struct trace_chunk *chunk = &trace->chunks.list[index];
-	struct trace_batch batch;
+	const struct trace_batch *batch = trace->loader.batches;
 	int rc;
 
 	if (chunk->header.row_count > CHUNK_MAX_ROWS)
 		return -EBADMSG;
+	if (chunk->header.type == CHUNK_EVENTS) {
+		trace->health.rows += chunk->header.row_count;
+		return 0;
+	}
 	if (record_schema_of(chunk->header.kind)->column_count == 0)
 		return 0; /* a kind of a newer version */
 	if (chunk->header.kind != RECORD_KIND_clock && chunk->header.kind != RECORD_KIND_loss) {
 		trace->health.rows += chunk->header.row_count;
 		return 0;
 	}
-	rc = chunk_load_columns(&trace->loader, &trace->file, chunk, &batch);
+	rc = chunk_load_columns(&trace->loader, &trace->file, chunk);
 	if (rc < 0)
 		return rc;
-	trace->health.rows += batch.count;
-	for (uint32_t i = 0; rc == 0 && i < batch.count; i++)
-		rc = take_fixed(trace, batch.kind,
-				(const uint8_t *)batch.rows + (size_t)i * batch.row_bytes);
+	trace->health.rows += batch->count;
+	for (uint32_t i = 0; rc == 0 && i < batch->count; i++)
+		rc = take_fixed(trace, batch->kind,
+				(const uint8_t *)batch->rows + (size_t)i * batch->row_bytes);
 	return rc;
 }
 
@@ -144,7 +155,7 @@ static int load_descriptions(struct trace *trace)
 
 		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
 			rc = load_rows(trace, i);
-		else if (trace->chunks.list[i].header.type == CHUNK_COLUMNS)
+		else if (has_columns(&trace->chunks.list[i].header))
 			rc = load_columns(trace, i);
 		/* Behind it a group was cut short: its clocks may be there without its GPU records.
 		 */
@@ -165,11 +176,8 @@ static int load_descriptions(struct trace *trace)
 static int has_gpu_rows(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->chunks.count; i++) {
-		const struct chunk_header *header = &trace->chunks.list[i].header;
-		uint64_t kinds = trace->row_kinds[i];
+		uint64_t kinds = trace->row_kinds[i] | chunk_kinds(&trace->chunks.list[i].header);
 
-		if (header->type == CHUNK_COLUMNS && header->kind < RECORD_KIND_LIMIT)
-			kinds |= KIND_BIT(header->kind);
 		if (kinds & (KIND_BIT(RECORD_KIND_gpu_kernel) | KIND_BIT(RECORD_KIND_gpu_copy) |
 			     KIND_BIT(RECORD_KIND_gpu_set) | KIND_BIT(RECORD_KIND_gpu_sync) |
 			     KIND_BIT(RECORD_KIND_gpu_graph)))
@@ -186,8 +194,8 @@ static uint64_t last_time(const struct trace *trace, int gpu)
 	for (size_t i = 0; i < trace->chunks.count; i++) {
 		const struct chunk_header *header = &trace->chunks.list[i].header;
 
-		if (header->type == CHUNK_COLUMNS &&
-		    (header->kind >= RECORD_KIND_gpu_kernel) == gpu && header->last_time > last)
+		if (has_columns(header) && (header->kind >= RECORD_KIND_gpu_kernel) == gpu &&
+		    header->last_time > last)
 			last = header->last_time;
 	}
 	return last;
@@ -226,7 +234,8 @@ static int load(struct trace *trace, struct error *err)
 	trace->health.damaged_chunks = trace->chunks.damaged_chunks;
 	trace->health.chunks = trace->chunks.count;
 	trace->row_kinds = calloc(trace->chunks.count, sizeof(*trace->row_kinds));
-	rc = trace->row_kinds ? load_descriptions(trace) : -ENOMEM;
+	trace->is_skipped = calloc(trace->chunks.count, sizeof(*trace->is_skipped));
+	rc = trace->row_kinds && trace->is_skipped ? load_descriptions(trace) : -ENOMEM;
 	if (rc < 0)
 		return error_set(err, rc, "out of memory");
 	hz = trace_info(trace, "clock.hz");
@@ -288,6 +297,7 @@ void trace_close(struct trace *trace)
 	trace_clock_fini(&trace->clock);
 	trace_texts_fini(&trace->texts);
 	free(trace->row_kinds);
+	free(trace->is_skipped);
 	free(trace->chunks.list);
 	if (trace->file.fd >= 0)
 		close(trace->file.fd);
@@ -405,34 +415,40 @@ static int read_rows(struct trace *trace, size_t index, struct consumer *consume
 	return rc;
 }
 
-static bool wants_columns(const struct trace *trace, const struct chunk_header *header,
-			  uint64_t kind_mask)
+static bool wants_columns(const struct trace *trace, size_t index, uint64_t kind_mask)
 {
-	return header->type == CHUNK_COLUMNS && header->kind < RECORD_KIND_LIMIT &&
-	       (kind_mask & KIND_BIT(header->kind)) &&
-	       record_schema_of(header->kind)->column_count > 0 &&
+	const struct chunk_header *header = &trace->chunks.list[index].header;
+
+	return has_columns(header) && (chunk_kinds(header) & kind_mask) &&
+	       !trace->is_skipped[index] &&
+	       (header->type == CHUNK_EVENTS || record_schema_of(header->kind)->column_count > 0) &&
 	       !trace_window_is_outside(&trace->window, &trace->clock, header);
 }
 
-static void consume_columns(struct trace *trace, struct trace_batch *batch,
-			    struct chunk_loader *loader, struct consumer *consumer)
+static void consume_batches(struct trace *trace, struct chunk_loader *loader,
+			    struct consumer *consumer)
 {
-	trace_window_filter(&trace->window, &trace->clock, batch, loader);
-	if (batch->count > 0)
-		consumer->answer = consumer->fn(consumer->context, batch);
+	for (uint32_t i = 0; i < loader->batch_count && consumer->answer == 0; i++) {
+		struct trace_batch *batch = &loader->batches[i];
+
+		if (!(consumer->kind_mask & KIND_BIT(batch->kind)))
+			continue;
+		trace_window_filter(&trace->window, &trace->clock, batch, loader);
+		if (batch->count > 0)
+			consumer->answer = consumer->fn(consumer->context, batch);
+	}
 }
 
 static int read_columns(struct trace *trace, size_t index, struct decode_pool *pool,
 			struct consumer *consumer)
 {
 	struct chunk_loader *loader = &trace->loader;
-	struct trace_batch batch;
-	int rc =
-		pool ? decode_pool_take(pool, &batch, &loader)
-		     : chunk_load_columns(loader, &trace->file, &trace->chunks.list[index], &batch);
+	int rc = pool ? decode_pool_take(pool, &loader)
+		      : chunk_load_listed(loader, &trace->file, trace->chunks.list,
+					  trace->chunks.count, index);
 
 	if (rc == 0)
-		consume_columns(trace, &batch, loader, consumer);
+		consume_batches(trace, loader, consumer);
 	if (pool)
 		decode_pool_give(pool);
 	return rc;
@@ -444,10 +460,11 @@ static int read_chunks(struct trace *trace, struct decode_pool *pool, const size
 	size_t job = 0;
 
 	for (size_t i = 0; i < trace->chunks.count && consumer->answer == 0; i++) {
-		struct chunk_header *header = &trace->chunks.list[i].header;
 		int rc = 0;
 
-		if (header->type == CHUNK_ROWS) {
+		if (trace->is_skipped[i]) {
+			continue;
+		} else if (trace->chunks.list[i].header.type == CHUNK_ROWS) {
 			rc = read_rows(trace, i, consumer);
 		} else if (job < job_count && jobs[job] == i) {
 			job++;
@@ -457,7 +474,7 @@ static int read_chunks(struct trace *trace, struct decode_pool *pool, const size
 			return error_set(err, rc, "Cannot read %s: out of memory", trace->path);
 		if (rc < 0) {
 			trace->health.damaged_chunks++;
-			header->type = CHUNK_SKIPPED; /* counted once */
+			trace->is_skipped[i] = 1; /* counted once */
 		}
 	}
 	return consumer->answer;
@@ -476,10 +493,11 @@ int trace_read(struct trace *trace, uint64_t kind_mask,
 	if (!jobs)
 		return error_set(err, -ENOMEM, "Cannot read %s: out of memory", trace->path);
 	for (size_t i = 0; i < trace->chunks.count; i++) {
-		if (wants_columns(trace, &trace->chunks.list[i].header, kind_mask))
+		if (wants_columns(trace, i, kind_mask))
 			jobs[job_count++] = i;
 	}
-	pool = decode_pool_new(&trace->file, trace->chunks.list, jobs, job_count);
+	pool = decode_pool_new(&trace->file, trace->chunks.list, trace->chunks.count, jobs,
+			       job_count);
 	rc = read_chunks(trace, pool, jobs, job_count, &consumer, err);
 	decode_pool_free(pool);
 	free(jobs);

@@ -218,7 +218,7 @@ static int copy_chunk(struct recover_job *job, const struct trace_chunk *chunk)
 	if (rc == 0)
 		rc = put_bytes(job, padding_bytes ? padding : zeros, padding_bytes);
 	job->result->chunks++;
-	if (chunk->header.type == CHUNK_ROWS || chunk->header.type == CHUNK_COLUMNS)
+	if (chunk_has_records(&chunk->header))
 		job->result->records += chunk->header.row_count;
 	if (chunk->header.segment > job->last_segment)
 		job->last_segment = chunk->header.segment;

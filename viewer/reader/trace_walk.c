@@ -294,7 +294,7 @@ static void settle_chunks(struct trace_chunks *chunks)
 		const struct trace_chunk *chunk = &chunks->list[i];
 		uint64_t sequence = chunk->header.sequence;
 		bool is_data =
-			chunk->header.type == CHUNK_ROWS || chunk->header.type == CHUNK_COLUMNS;
+			chunk_has_records(&chunk->header) || chunk->header.type == CHUNK_PATTERNS;
 
 		if (kept > 0 && sequence == last_sequence)
 			continue; /* the same chunk, written a second time */

@@ -36,7 +36,13 @@ static int64_t time_ns(const struct trace_clock *clock, uint16_t kind, uint64_t 
 bool trace_window_is_outside(const struct trace_window *window, const struct trace_clock *clock,
 			     const struct chunk_header *header)
 {
-	return window->is_set && is_event(header->kind) &&
+	uint64_t kinds = chunk_kinds(header);
+
+	for (uint16_t kind = 0; kind < RECORD_KIND_LIMIT; kind++) {
+		if ((kinds >> kind & 1) && !is_event(kind))
+			return false;
+	}
+	return window->is_set &&
 	       (time_ns(clock, header->kind, header->last_time) < window->begin_ns ||
 		time_ns(clock, header->kind, header->first_time) >= window->end_ns);
 }
@@ -45,21 +51,23 @@ void trace_window_filter(const struct trace_window *window, const struct trace_c
 			 struct trace_batch *batch, struct chunk_loader *loader)
 {
 	const struct record_schema *schema = record_schema_of(batch->kind);
+	size_t first_thread = (size_t)(batch->thread - loader->threads);
+	uint8_t *rows = loader->rows + ((const uint8_t *)batch->rows - loader->rows);
+	uint32_t *threads = loader->threads + first_thread;
 	uint32_t kept = 0;
 
 	if (!window->is_set || !is_event(batch->kind))
 		return;
 	for (uint32_t i = 0; i < batch->count; i++) {
-		uint8_t *row = loader->rows + (size_t)i * batch->row_bytes;
+		uint8_t *row = rows + (size_t)i * batch->row_bytes;
 		int64_t begin_ns =
 			time_ns(clock, batch->kind, bytes_load64(row + schema->time_offset));
 
 		if (begin_ns < window->begin_ns || begin_ns >= window->end_ns)
 			continue;
 		if (kept < i) {
-			memcpy(loader->rows + (size_t)kept * batch->row_bytes, row,
-			       batch->row_bytes);
-			loader->threads[kept] = loader->threads[i];
+			memcpy(rows + (size_t)kept * batch->row_bytes, row, batch->row_bytes);
+			threads[kept] = threads[i];
 		}
 		kept++;
 	}
