@@ -4,7 +4,7 @@
  * is the same in C. Numbers are little-endian and read through bytes.h, never by a cast.
  *
  *   file   = file head, segment...
- *   segment = SEGMENT chunk, then ROWS and COLUMNS chunks in any order
+ *   segment = SEGMENT chunk, then ROWS and COLUMNS chunks in any order, PATTERNS before EVENTS
  *   last   = END chunk, then INDEX chunk (both missing when the writer was killed)
  *
  * Every chunk is one zstd skippable frame (its header) followed by its payload: a zstd frame, or,
@@ -24,8 +24,8 @@
 
 #include <stdint.h>
 
-#define TRACE_VERSION_MAJOR 1 /* a reader refuses a newer major */
-#define TRACE_VERSION_MINOR 1 /* a reader skips what a newer minor added */
+#define TRACE_VERSION_MAJOR 2 /* a reader refuses a newer major */
+#define TRACE_VERSION_MINOR 0 /* a reader skips what a newer minor added */
 
 /* zstd's skippable frame magics are 0x184D2A50 .. 5F; 8 bytes of frame header precede our bytes. */
 #define TRACE_FRAME_HEAD    0x184D2A50u /* the file head */

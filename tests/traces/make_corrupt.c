@@ -107,8 +107,8 @@ static void make_headers(void)
 	write_file("short_head", good, 30);
 	write_file("head_only", good, TRACE_HEAD_BYTES);
 	change("damaged_head", 40, 0x10);
-	change_version("newer_major", 2, 0);
-	change_version("newer_minor", 1, 9);
+	change_version("newer_major", 3, 0);
+	change_version("newer_minor", 2, 9);
 	write_file("cut_in_chunk", good, columns + 200);
 	change("payload_flipped", columns + CHUNK_HEADER_BYTES + 20, 0x40);
 	change_header("row_count", columns, 48, UINT32_MAX);

@@ -54,3 +54,25 @@ int trace_file_open(struct trace_file *file, const char *path, bool waits, struc
 	file->bytes = (uint64_t)status.st_size;
 	return 0;
 }
+
+int trace_file_read_head(const struct trace_file *file, struct trace_head *head, struct error *err)
+{
+	uint8_t bytes[TRACE_HEAD_BYTES];
+
+	if (file->bytes == 0)
+		return error_set(err, -EINVAL, "the file is empty");
+	if (!trace_file_read(file, 0, bytes, sizeof(bytes)))
+		return error_set(err, -EINVAL,
+				 "not a gputrace trace: it has %llu bytes, a trace at least %d",
+				 (unsigned long long)file->bytes, TRACE_HEAD_BYTES);
+	if (memcmp(bytes + 8, TRACE_HEAD_MAGIC, 8) != 0)
+		return error_set(err, -EINVAL, "not a gputrace trace: it does not begin as one");
+	if (!trace_head_load(bytes, head))
+		return error_set(err, -EINVAL, "the head of the trace is damaged");
+	if (head->version_major > TRACE_VERSION_MAJOR)
+		return error_set(
+			err, -EINVAL,
+			"the trace has format version %u.%u; this program reads up to %d.x",
+			head->version_major, head->version_minor, TRACE_VERSION_MAJOR);
+	return 0;
+}

@@ -5,6 +5,7 @@
 
 struct error;
 struct trace_file;
+struct trace_head;
 
 #include <stdbool.h>
 
@@ -14,5 +15,8 @@ struct trace_file;
  * closes.
  */
 int trace_file_open(struct trace_file *file, const char *path, bool waits, struct error *err);
+
+/* The head of a file that this program reads; else -EINVAL with the reason. */
+int trace_file_read_head(const struct trace_file *file, struct trace_head *head, struct error *err);
 
 #endif

@@ -38,30 +38,6 @@ struct trace {
 	struct trace_window window;
 };
 
-/* ---- opening ---- */
-
-static int read_head(struct trace *trace, struct error *err)
-{
-	uint8_t bytes[TRACE_HEAD_BYTES];
-
-	if (trace->file.bytes == 0)
-		return error_set(err, -EINVAL, "the file is empty");
-	if (!trace_file_read(&trace->file, 0, bytes, sizeof(bytes)))
-		return error_set(err, -EINVAL,
-				 "not a gputrace trace: it has %llu bytes, a trace at least %d",
-				 (unsigned long long)trace->file.bytes, TRACE_HEAD_BYTES);
-	if (memcmp(bytes + 8, TRACE_HEAD_MAGIC, 8) != 0)
-		return error_set(err, -EINVAL, "not a gputrace trace: it does not begin as one");
-	if (!trace_head_load(bytes, &trace->head))
-		return error_set(err, -EINVAL, "the head of the trace is damaged");
-	if (trace->head.version_major > TRACE_VERSION_MAJOR)
-		return error_set(
-			err, -EINVAL,
-			"the trace has format version %u.%u; this program reads up to %d.x",
-			trace->head.version_major, trace->head.version_minor, TRACE_VERSION_MAJOR);
-	return 0;
-}
-
 /* ---- what names and describes ---- */
 
 static void count_loss(struct trace *trace, const struct record_loss *loss)
@@ -263,7 +239,7 @@ static int open_trace(const char *path, bool waits, struct trace **out, struct e
 			 : error_set(err, -ENOMEM, "out of memory");
 	trace->health.file_bytes = trace->file.bytes;
 	if (rc == 0)
-		rc = read_head(trace, err);
+		rc = trace_file_read_head(&trace->file, &trace->head, err);
 	if (rc == 0)
 		rc = load(trace, err);
 	if (rc < 0) {

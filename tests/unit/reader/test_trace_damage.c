@@ -37,7 +37,7 @@ static struct bytes load_golden(const char *name)
 	FILE *file;
 
 	assert_non_null(folder);
-	snprintf(golden, sizeof(golden), "%s/v1/%s", folder, name);
+	snprintf(golden, sizeof(golden), "%s/v2/%s", folder, name);
 	file = fopen(golden, "rb");
 	assert_non_null(file);
 	bytes.data = malloc(1 << 20);
