@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small training script for tests/gpu/run.sh: linear layers, attention, a convolution.
 
-usage: train.py eager|compile|graph STEPS [--profile]   prints key=value lines; with --profile the last
-step runs under torch.profiler, whose own counts of copies, bytes and kernels are printed.
+usage: train.py eager|compile|graph STEPS [--profile TRACE.json | --under-profiler]   prints key=value lines.
+With --profile one more step runs in a range named check_step, and then the same step again under
+torch.profiler, whose trace is written. With --under-profiler that profiler sees all steps.
 """
+import contextlib
 import sys
 import time
 
@@ -25,7 +27,8 @@ class Model(nn.Module):
 
 
 def main():
-    mode, steps, profiled = sys.argv[1], int(sys.argv[2]), "--profile" in sys.argv
+    mode, steps = sys.argv[1], int(sys.argv[2])
+    profile_to = sys.argv[4] if sys.argv[3:4] == ["--profile"] else None
     torch.manual_seed(1)
     model = Model().cuda()
     run = torch.compile(model) if mode == "compile" else model
@@ -61,24 +64,33 @@ def main():
             graph.replay()
 
     times = []
-    for _ in range(steps):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        step()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - begin)
-    print(f"step_ms={sorted(times)[len(times) // 2] * 1e3:.3f}")
-    if not profiled:
-        return
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities) as profile:
-        begin = time.perf_counter()
+    is_profiled = "--under-profiler" in sys.argv
+    with torch.profiler.profile(activities=activities) if is_profiled else contextlib.nullcontext():
+        for _ in range(steps):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - begin)
+    print(f"step_ms={sorted(times)[len(times) // 2] * 1e3:.3f}")
+    if not profile_to:
+        return
+    torch.cuda.nvtx.range_push("check_step")
+    step()
+    torch.cuda.synchronize()
+    torch.cuda.nvtx.range_pop()
+    for _ in range(2):  # the first one pays for setting the profiler up
+        with torch.profiler.profile(activities=activities) as profile:
+            begin = time.perf_counter()
+            step()
+            torch.cuda.synchronize()
+            profiled_s = time.perf_counter() - begin
+    print(f"profiled_step_ms={profiled_s * 1e3:.3f}")
+    profile.export_chrome_trace(profile_to)
+    for _ in range(3):  # and the recorder has its GPU times back
         step()
-        torch.cuda.synchronize()
-        print(f"profiled_step_ms={(time.perf_counter() - begin) * 1e3:.3f}")
-    events = [e for e in profile.events() if "CUDA" in str(e.device_type)]
-    copies = [e for e in events if e.name.startswith("Memcpy")]
-    print(f"profiler_kernels={len(events) - len(copies)} profiler_copies={len(copies)}")
+    torch.cuda.synchronize()
 
 
 main()
