@@ -53,6 +53,40 @@ struct launch {
 	int error; /* errno of the step that failed */
 };
 
+static _Atomic pid_t collector_pid; /* 0: a thread collects, or nobody */
+
+/* A zombie is gone too: in a container nobody may ever wait for it. */
+bool collector_is_gone(void)
+{
+	char path[32], text[256];
+	pid_t pid = atomic_load(&collector_pid);
+	int saved_errno = errno;
+	bool is_gone = false;
+
+	if (!pid)
+		return false;
+	if (kill(pid, 0)) {
+		is_gone = errno == ESRCH;
+	} else {
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		text[length > 0 ? length : 0] = '\0';
+		/* "pid (name) state ..." */
+		const char *end = strrchr(text, ')');
+		is_gone = end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+	}
+	errno = saved_errno;
+	return is_gone;
+}
+
+void collector_forget(void)
+{
+	atomic_store(&collector_pid, 0);
+}
+
 /* Everything above the collector's own descriptors: pipes of the program must not stay open. */
 static void close_others(void)
 {
@@ -218,6 +252,7 @@ static const char *start_process(int memfd)
 	}
 	if (!wait_ready())
 		return "gputrace-collector did not answer within 200 ms";
+	atomic_store(&collector_pid, launch.leaf_pid);
 	SHIM_LOG(INFO, "collector: pid=%d, path=\"%s\"", (int)launch.leaf_pid, program);
 	return NULL;
 }

@@ -6,8 +6,15 @@
 #ifndef GPUTRACE_SHIM_COLLECTOR_START_H
 #define GPUTRACE_SHIM_COLLECTOR_START_H
 
+#include <stdbool.h>
+
 /* 0 when a collector is attached. *reason: why it is a thread and not a process, NULL for a
  * process; a text that stays. */
 int collector_start(int memfd, const char **reason);
+
+/* Whether the collector's process has ended; false for a thread. Two system calls; keeps errno. */
+bool collector_is_gone(void);
+/* In a forked child: it has none. */
+void collector_forget(void);
 
 #endif

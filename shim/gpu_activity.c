@@ -224,6 +224,7 @@ static void fetch(struct thread *thread, uint32_t forced)
 	gpu_activity_drain();
 	gpu_records_write_losses(thread);
 	gpu_switch_tell(thread, forced != 0);
+	session_notice_collector();
 	tell_flush(result);
 	tell_overhead(forced != 0);
 	tell_managed();

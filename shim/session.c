@@ -32,12 +32,14 @@
 #define CLOSE_LIMIT_NS	   10000000000ull
 #define CLOSE_HEARTBEAT_NS 1000000000ull
 #define FLUSH_LIMIT_NS	   20000000ull
+#define SILENT_NS	   200000000ull /* without a heartbeat, after which it may be dead */
+#define NOTICE_EVERY_NS	   1000000000ull
 #define FLUSH_EVERY_NS	   1000000000ull
 #define INFO_VALUE_BYTES   4096u
 
 struct ring_control *session_control;
 pid_t session_pid;
-static _Atomic uint64_t last_flush_ns;
+static _Atomic uint64_t last_flush_ns, last_notice_ns;
 static _Atomic uint64_t early_unrecorded; /* while there was no control region yet */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -202,6 +204,38 @@ int session_open(void)
 	return 0;
 }
 
+/* It is not started again: whatever ended it was stronger than a guest of this program. The same
+ * where it has given up by itself, such as for want of room on the disk. */
+static void give_up_without_collector(struct ring_control *control, uint64_t now_ns)
+{
+	uint32_t ready = RING_COLLECTOR_READY;
+	uint32_t state = atomic_load_explicit(&control->collector_state, memory_order_acquire);
+	if (state == RING_COLLECTOR_FAILED || state == RING_COLLECTOR_DONE)
+		atomic_store_explicit(&control->capture_enabled, 0, memory_order_release);
+	uint64_t heartbeat_ns =
+		atomic_load_explicit(&control->collector_heartbeat_ns, memory_order_relaxed);
+
+	if (now_ns < heartbeat_ns || now_ns - heartbeat_ns < SILENT_NS || !collector_is_gone())
+		return;
+	if (!atomic_compare_exchange_strong(&control->collector_state, &ready,
+					    RING_COLLECTOR_FAILED))
+		return;
+	atomic_store_explicit(&control->capture_enabled, 0, memory_order_release);
+	SHIM_LOG(WARN, "the collector has died: nothing more is recorded");
+}
+
+void session_notice_collector(void)
+{
+	struct ring_control *control = session_control;
+	uint64_t now_ns = ticks_monotonic();
+	uint64_t last_ns = atomic_load_explicit(&last_notice_ns, memory_order_relaxed);
+
+	if (!control || now_ns - last_ns < NOTICE_EVERY_NS ||
+	    !atomic_compare_exchange_strong(&last_notice_ns, &last_ns, now_ns))
+		return;
+	give_up_without_collector(control, now_ns);
+}
+
 void session_close(void)
 {
 	struct ring_control *control = session_control;
@@ -228,6 +262,7 @@ void session_close(void)
 		if (atomic_load_explicit(&control->collector_state, memory_order_acquire) !=
 		    RING_COLLECTOR_READY)
 			break;
+		give_up_without_collector(control, now_ns);
 		uint64_t heartbeat_ns = atomic_load_explicit(&control->collector_heartbeat_ns,
 							     memory_order_relaxed);
 		if (now_ns > heartbeat_ns && now_ns - heartbeat_ns > CLOSE_HEARTBEAT_NS &&
@@ -242,6 +277,7 @@ void session_close(void)
 void session_forget(void)
 {
 	session_memory_forget();
+	collector_forget();
 	session_control = NULL;
 	session_pid = 0;
 }

@@ -45,6 +45,11 @@ void session_count_unrecorded(void);
 /* Waits until everything committed so far is written: at most 20 ms, at most once a second. */
 void session_flush_wait(void);
 
+/* Where something is slow anyway: looks whether the collector has died, at most once a second and
+ * only when it gives no sign of life. If so nothing more is recorded: a call costs one branch, and
+ * the file ends where the collector did. */
+void session_notice_collector(void);
+
 /* One fact about the session, from the calling thread's ring. */
 void session_info(const char *key, const char *value);
 /* The clocks side by side. read_gpu_ns reads the GPU's clock (0: it does not answer); may be NULL.

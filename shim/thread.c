@@ -248,6 +248,8 @@ void *thread_reserve_full(struct thread *thread, unsigned int kind, size_t size_
 	if (!record && !thread->in_hook && (thread->is_own || shim_options.on_full[0] == 'w'))
 		record = thread_wait_for_room(thread, size_bytes);
 	if (!record) {
+		if (!thread->in_hook)
+			session_notice_collector();
 		ring_writer_drop(&thread->ring, kind);
 		atomic_signal_fence(memory_order_seq_cst);
 		thread->is_writing = 0;

@@ -200,6 +200,83 @@ case_the_next_process_starts_at_once_after_a_collector_was_killed() {
 	has_calls 500-504
 }
 
+# Sets `job`, `process` and `collector`; the job goes on until $work/stop is there.
+start_job() {
+	rm -f "$work/stop" "$out"/*
+	traced "$life" go-on "$work/stop" >"$work/with.txt" 2>&1 &
+	job=$!
+	collector=""
+	for _ in $(seq 400); do
+		collector=$(pgrep -f "gputrace-collector .*--out $out" || true)
+		[ -n "$collector" ] && [ -n "$(ls "$out")" ] && break
+		sleep 0.01
+	done
+	[ -n "$collector" ] || fail "no collector"
+	# $! is that of the shell around it.
+	process=$(tr '\0' ' ' </proc/$collector/cmdline | sed 's/.*--pid \([0-9]*\) .*/\1/')
+}
+
+# Whether calls of the job are recorded: a word of the memory that it shares (FORMAT.md 5.1).
+is_capturing() {
+	python3 - "$process" <<-END
+		import glob, os, struct, sys
+		for name in glob.glob(f"/proc/{sys.argv[1]}/fd/*"):
+		    if os.readlink(name).startswith("/memfd:gputrace"):
+		        with open(name, "rb") as memory:
+		            sys.exit(0 if struct.unpack_from("<I", memory.read(0x104), 0x100)[0] else 1)
+		sys.exit(2)
+	END
+}
+
+loses_collector() {
+	local rc=0 begin state
+	start_job
+	is_capturing || fail "nothing is recorded at first"
+	kill -KILL $collector
+	for _ in $(seq 200); do
+		state=0
+		is_capturing || state=$?
+		[ $state -ne 1 ] || break
+		sleep 0.05
+	done
+	[ $state -eq 1 ] || fail "the job goes on recording for nobody: $state"
+	begin=$(date +%s%N)
+	touch "$work/stop"
+	wait $job || rc=$?
+	[ $rc -eq 0 ] && [ "$(cat "$work/with.txt")" = "went on: 0 failed" ] || fail "exit code $rc: $(cat "$work/with.txt")"
+	waited_ms=$((($(date +%s%N) - begin) / 1000000))
+	files=("$out"/*.gtrace)
+	file=${files[0]}
+	ended cut_short
+}
+# Nor does its end wait for the dead, which would be a second; on a busy machine all takes longer: some tries.
+case_a_program_whose_collector_dies_stops_recording() {
+	for try in 1 2 3 4 5; do
+		loses_collector
+		[ $waited_ms -ge 900 ] || return 0
+	done
+	fail "it waited $waited_ms ms for a collector that is dead"
+}
+# Without CUPTI nobody looks until a ring is full.
+case_a_full_ring_notices_that_its_collector_has_died() {
+	export GPUTRACE_GPU=off GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1
+	loses_collector
+}
+case_a_collector_that_is_only_slow_is_waited_for() {
+	export GPUTRACE_GPU=off GPUTRACE_RING_KIB=32 GPUTRACE_MEMORY_MIB=1
+	start_job
+	kill -STOP $collector
+	sleep 1.5
+	is_capturing || fail "a collector that was stopped for a while is taken for dead"
+	kill -CONT $collector
+	touch "$work/stop"
+	wait $job || fail "exit code $?"
+	files=("$out"/*.gtrace)
+	file=${files[0]}
+	ended exited
+	has "$work/info.txt" '"lost_events": *[1-9]' "what had no room is counted"
+}
+
 # As multiprocessing ends its children.
 case_a_python_that_leaves_by_os_exit_is_whole() {
 	command -v python3 >/dev/null || skip "no Python"

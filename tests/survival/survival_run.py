@@ -108,7 +108,7 @@ class Job:
         for _ in range(2000):
             if os.path.exists(self.ledger_path) and os.path.getsize(self.ledger_path):
                 return Ledger(self.ledger_path)
-            if self.process.poll() is not None and not os.path.exists(self.ledger_path):
+            if self.process.poll() is not None:  # killed before it made one, or before it had a size
                 return None
             time.sleep(0.002)
         raise Failure("the job does not start")
@@ -116,6 +116,7 @@ class Job:
     def wait_for_calls(self, count=1):
         """Until the job has made that many calls."""
         ledger = self.ledger()
+        expect(ledger, "the job ended before its first call")
         for _ in range(20000):
             if ledger.calls() >= count:
                 return ledger
@@ -144,6 +145,13 @@ class Job:
                 return path
             time.sleep(0.001)
         raise Failure("no file is being written")
+
+    def wait_for_late_file(self):
+        """The file, which a collector that has lost its job may still be about to make; or None."""
+        until_s = time.monotonic() + FINISH_S
+        while not self.trace() and self.collector() and time.monotonic() < until_s:
+            time.sleep(0.01)
+        return self.trace()
 
     def kill(self):
         self.process.kill()
