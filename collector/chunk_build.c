@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One zstd context for the life of a writer, so that no chunk allocates. */
+/* Two zstd contexts for the life of a writer, so that no chunk allocates: one that looks for
+ * matches and one, for times, that only counts how frequent values are. */
 #include "chunk_build.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#define ZSTD_STATIC_LINKING_ONLY /* for literalCompressionMode; we link it statically */
 #include <zstd.h>
 
 #include "bytes.h"
@@ -14,9 +17,28 @@
 #define SMALLEST_COMPRESSED 64	 /* below, a frame costs more than it saves */
 #define SMALLEST_BLOCK	    2048 /* below, statistics of its own cost more than they save */
 
+#define SMALLEST_NOISE 4096 /* below, a frame of its own costs more than it saves */
+
 struct chunk_builder {
 	ZSTD_CCtx *zstd;
+	ZSTD_CCtx *noise;
 };
+
+/* Steps over whole blocks when it looks for matches, and so finds none. */
+static ZSTD_CCtx *new_noise_context(void)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	if (!zstd)
+		return NULL;
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, 1);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_strategy, ZSTD_fast);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_hashLog, ZSTD_HASHLOG_MIN);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_targetLength, ZSTD_TARGETLENGTH_MAX);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_literalCompressionMode, ZSTD_lcm_huffman);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	return zstd;
+}
 
 struct chunk_builder *chunk_builder_new(int compression_level)
 {
@@ -25,8 +47,9 @@ struct chunk_builder *chunk_builder_new(int compression_level)
 	if (!builder)
 		return NULL;
 	builder->zstd = ZSTD_createCCtx();
-	if (!builder->zstd) {
-		free(builder);
+	builder->noise = new_noise_context();
+	if (!builder->zstd || !builder->noise) {
+		chunk_builder_free(builder);
 		return NULL;
 	}
 	/* Levels out of zstd's range are clamped by it; the checksum makes `zstd -t` meaningful. */
@@ -40,6 +63,7 @@ void chunk_builder_free(struct chunk_builder *builder)
 	if (!builder)
 		return;
 	ZSTD_freeCCtx(builder->zstd);
+	ZSTD_freeCCtx(builder->noise);
 	free(builder);
 }
 
@@ -49,26 +73,41 @@ void chunk_cut(struct chunk_cuts *cuts, size_t offset)
 		cuts->at[cuts->count++] = offset;
 }
 
-/* One frame, whose blocks end at the cuts that are far enough apart. 0 when it does not shrink. */
+/* payload[from, to) as one frame, whose blocks end at the cuts that are far enough apart. False
+ * when there is no room. */
+static bool put_frame(ZSTD_CCtx *zstd, const void *payload, size_t from, size_t to,
+		      const struct chunk_cuts *cuts, ZSTD_outBuffer *out)
+{
+	ZSTD_inBuffer in = {.src = payload, .pos = from};
+
+	ZSTD_CCtx_reset(zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setPledgedSrcSize(zstd, to - from);
+	for (unsigned int i = 0; cuts && i < cuts->count; i++) {
+		if (cuts->at[i] > to || cuts->at[i] < in.pos + SMALLEST_BLOCK)
+			continue;
+		in.size = cuts->at[i];
+		if (ZSTD_compressStream2(zstd, out, &in, ZSTD_e_flush) != 0)
+			return false;
+	}
+	in.size = to;
+	return ZSTD_compressStream2(zstd, out, &in, ZSTD_e_end) == 0;
+}
+
+/* One frame, or three with that of the noise between the others. 0 when it does not shrink. */
 static size_t compress(struct chunk_builder *builder, const void *payload, size_t bytes,
 		       const struct chunk_cuts *cuts, uint8_t *to, size_t room)
 {
+	size_t from = cuts ? cuts->noise_from : 0, end = cuts ? cuts->noise_to : 0;
 	ZSTD_outBuffer out = {.dst = to, .size = room};
-	ZSTD_inBuffer in = {.src = payload};
+	bool done;
 
-	ZSTD_CCtx_reset(builder->zstd, ZSTD_reset_session_only);
-	ZSTD_CCtx_setPledgedSrcSize(builder->zstd, bytes);
-	for (unsigned int i = 0; cuts && i < cuts->count; i++) {
-		if (cuts->at[i] > bytes || cuts->at[i] < in.pos + SMALLEST_BLOCK)
-			continue;
-		in.size = cuts->at[i];
-		if (ZSTD_compressStream2(builder->zstd, &out, &in, ZSTD_e_flush) != 0)
-			return 0;
-	}
-	in.size = bytes;
-	if (ZSTD_compressStream2(builder->zstd, &out, &in, ZSTD_e_end) != 0)
-		return 0;
-	return out.pos < bytes + FRAME_HEAD_BYTES ? out.pos : 0;
+	if (end - from < SMALLEST_NOISE)
+		done = put_frame(builder->zstd, payload, 0, bytes, cuts, &out);
+	else
+		done = put_frame(builder->zstd, payload, 0, from, cuts, &out) &&
+		       put_frame(builder->noise, payload, from, end, cuts, &out) &&
+		       put_frame(builder->zstd, payload, end, bytes, cuts, &out);
+	return done && out.pos < bytes + FRAME_HEAD_BYTES ? out.pos : 0;
 }
 
 static size_t put_payload(struct chunk_builder *builder, struct chunk_header *header,
@@ -93,7 +132,7 @@ static size_t put_payload(struct chunk_builder *builder, struct chunk_header *he
 int chunk_build(struct chunk_builder *builder, struct chunk_header *header, const void *payload,
 		size_t bytes, const struct chunk_cuts *cuts, struct byte_buffer *out)
 {
-	size_t room = ZSTD_compressBound(bytes) + 16 * (size_t)(cuts ? cuts->count : 0) + 64;
+	size_t room = ZSTD_compressBound(bytes) + 128 + 16 * (size_t)(cuts ? cuts->count : 0) + 64;
 	uint8_t *start;
 	uint32_t padding;
 	size_t used;

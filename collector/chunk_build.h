@@ -16,6 +16,9 @@ struct chunk_builder;
 struct chunk_cuts {
 	size_t at[CHUNK_CUTS_MAX];
 	unsigned int count;
+	/* Bytes in which nothing repeats, only some values are frequent (times): no matches are
+	 * looked for there, which is faster and no larger. Empty: no such part. */
+	size_t noise_from, noise_to;
 };
 
 /* Ignored when there is no room for more. */

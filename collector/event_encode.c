@@ -56,8 +56,9 @@ static int start(struct event_encoder *encoder, const struct event_store *store)
 	event_model_start(&encoder->model);
 	/* State 0 is that before the first event: pattern 1 follows. */
 	encoder->states[0] = event_state_of(0, 0, 0, 0, 0, 0, 0, 0);
-	for (uint32_t i = 1; i < store->pattern_count; i++)
-		encoder->states[i] = store->patterns[i].state;
+	if (store->pattern_count > 1)
+		memcpy(encoder->states + 1, store->states + 1,
+		       (store->pattern_count - 1) * sizeof(*store->states));
 	return 0;
 }
 
@@ -111,21 +112,21 @@ static int learn_patterns(struct event_encoder *encoder, struct event_store *sto
 
 		for (const struct event_row *end = row + runs[run].rows; row < end; row++) {
 			struct event_pattern *pattern = &store->patterns[row->pattern];
-			struct event_chain *chain =
-				event_model_chain(&encoder->model, lane, &pattern->state);
+			struct event_state *state = &store->states[row->pattern];
+			struct event_chain *chain = event_model_chain(&encoder->model, lane, state);
 
 			if (row->pattern >= store->written_count)
-				learn_row(&pattern->state, !pattern->is_learned, row, chain, lane);
+				learn_row(state, !pattern->is_learned, row, chain, lane);
 			pattern->is_learned = 1;
 			chain->begin = row->begin;
 			chain->end = row->end;
-			if (pattern->state.flags & EVENT_CORRELATED)
+			if (state->flags & EVENT_CORRELATED)
 				chain->correlation = row->correlation;
 			lane->call_id = row->call_id;
 		}
 	}
 	for (uint32_t i = store->written_count; rc == 0 && i < store->pattern_count; i++) {
-		struct event_state *state = &store->patterns[i].state;
+		struct event_state *state = &store->states[i];
 
 		*state = event_state_of(i, state->gap, state->duration, state->correlation_step,
 					state->call_step, state->parent_back, state->flags,
@@ -134,10 +135,11 @@ static int learn_patterns(struct event_encoder *encoder, struct event_store *sto
 	return rc;
 }
 
-static void put_pattern(const struct event_store *store, const struct event_pattern *pattern,
-			uint32_t size_bytes, uint8_t *to)
+static void put_pattern(const struct event_store *store, uint32_t number, uint32_t size_bytes,
+			uint8_t *to)
 {
-	const struct event_state *state = &pattern->state;
+	const struct event_pattern *pattern = &store->patterns[number];
+	const struct event_state *state = &store->states[number];
 	const void *record = pattern->record;
 
 	if (pattern->first)
@@ -167,14 +169,13 @@ int event_encode_patterns(struct event_encoder *encoder, struct event_store *sto
 	if (rc == 0)
 		rc = byte_buffer_append(payload, head, sizeof(head));
 	for (uint32_t i = store->written_count; rc == 0 && i < store->pattern_count; i++) {
-		const struct event_pattern *pattern = &store->patterns[i];
-		uint32_t size_bytes =
-			store->layouts[pattern->kind - EVENTS_FIRST_KIND].schema->size_bytes;
+		uint32_t size_bytes = store->layouts[store->patterns[i].kind - EVENTS_FIRST_KIND]
+					      .schema->size_bytes;
 
 		rc = byte_buffer_reserve(payload, PATTERN_HEAD_BYTES + size_bytes);
 		if (rc < 0)
 			break;
-		put_pattern(store, pattern, size_bytes, payload->data + payload->used);
+		put_pattern(store, i, size_bytes, payload->data + payload->used);
 		payload->used += PATTERN_HEAD_BYTES + size_bytes;
 	}
 	return rc;
@@ -323,6 +324,8 @@ static void cut_planes(const struct event_store *store, size_t planes, struct ch
 {
 	for (uint32_t i = 0; i <= EVENTS_PLANES; i++)
 		chunk_cut(cuts, planes + (size_t)i * store->row_count);
+	cuts->noise_from = planes;
+	cuts->noise_to = planes + (size_t)EVENTS_PLANES * store->row_count;
 }
 
 int event_encode_rows(struct event_encoder *encoder, const struct event_store *store,

@@ -54,6 +54,8 @@ bool event_layout_make(uint16_t kind, struct event_layout *layout)
 		}
 	}
 	memcpy(layout->key, key, sizeof(key));
-	memcpy(layout->varying, varying, sizeof(varying));
+	for (size_t i = 0; i < sizeof(key); i++)
+		key[i] |= varying[i];
+	memcpy(layout->known, key, sizeof(key));
 	return true;
 }

@@ -21,7 +21,7 @@ struct event_layout {
 	const struct record_schema *schema;
 	uint32_t word_count;
 	uint64_t key[EVENT_WORDS_MAX];
-	uint64_t varying[EVENT_WORDS_MAX];
+	uint64_t known[EVENT_WORDS_MAX];			/* key, and what varies */
 	const struct record_column *columns[EVENT_VARYING_MAX]; /* those that vary */
 	uint32_t column_count;
 };

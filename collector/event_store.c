@@ -45,6 +45,7 @@ void event_store_free(struct event_store *store)
 	if (!store)
 		return;
 	free(store->patterns);
+	free(store->states);
 	free(store->slots);
 	free(store->rows);
 	free(store->threads);
@@ -91,20 +92,23 @@ static uint32_t hash_record(const struct event_layout *layout, const uint64_t *r
 	return (uint32_t)(hash * 0xd6e8feb86659fd93ull >> 40) & (SLOT_COUNT - 1);
 }
 
-/* True when the record is of this pattern; *varied: but some column that varies is not its. */
-static bool matches(const struct event_layout *layout, const struct event_pattern *pattern,
-		    const uint64_t *record, uint64_t *varied)
+static uint64_t differences(const uint64_t *record, const uint64_t *pattern, const uint64_t *mask,
+			    uint32_t count)
 {
-	uint64_t other = 0, varying = 0;
+	uint64_t all = 0;
 
-	for (uint32_t i = 0; i < layout->word_count; i++) {
-		uint64_t difference = record[i] ^ pattern->record[i];
+	for (uint32_t i = 0; i < count; i++)
+		all |= (record[i] ^ pattern[i]) & mask[i];
+	return all;
+}
 
-		other |= difference & layout->key[i];
-		varying |= difference & layout->varying[i];
-	}
-	*varied = varying;
-	return other == 0;
+/* True when the record is of this pattern; *varied: but some column that varies is not its. */
+static inline bool matches(const struct event_layout *layout, const struct event_pattern *pattern,
+			   const uint64_t *record, uint64_t *varied)
+{
+	*varied = differences(record, pattern->record, layout->known, layout->word_count);
+	return *varied == 0 ||
+	       differences(record, pattern->record, layout->key, layout->word_count) == 0;
 }
 
 /* GPU work is timed from the work before it on its stream; chain 0 when there are too many. */
@@ -135,14 +139,17 @@ static int add_pattern(struct event_store *store, const struct event_layout *lay
 	if (store->pattern_count == EVENT_PATTERN_LIMIT)
 		return 0;
 	if (grow(&store->patterns, &store->pattern_capacity, store->pattern_count + 1,
-		 sizeof(*store->patterns)) < 0)
+		 sizeof(*store->patterns)) < 0 ||
+	    grow(&store->states, &store->state_capacity, store->pattern_count + 1,
+		 sizeof(*store->states)) < 0)
 		return -ENOMEM;
 	pattern = &store->patterns[store->pattern_count];
 	memset(pattern, 0, sizeof(*pattern));
 	for (uint32_t i = 0; i < layout->word_count; i++)
-		pattern->record[i] = record[i] & (layout->key[i] | layout->varying[i]);
+		pattern->record[i] = record[i] & layout->known[i];
 	pattern->kind = kind;
-	pattern->state.chain = find_chain(store, record);
+	store->states[store->pattern_count] =
+		(struct event_state){.chain = find_chain(store, record)};
 	store->slots[slot] = store->pattern_count;
 	return (int)store->pattern_count++;
 }
@@ -232,6 +239,10 @@ static int find_lane(struct event_store *store, uint32_t thread, uint32_t *lane)
 {
 	uint32_t before = store->lane_of_count;
 
+	if (store->lane_count > 0 && store->threads[store->last_lane] == thread) {
+		*lane = store->last_lane;
+		return 0;
+	}
 	if (thread >= before) {
 		if (grow(&store->lane_of, &store->lane_of_count, thread + 1,
 			 sizeof(*store->lane_of)) < 0)
@@ -246,7 +257,7 @@ static int find_lane(struct event_store *store, uint32_t thread, uint32_t *lane)
 		store->threads[store->lane_count++] = thread;
 		store->lane_of[thread] = store->lane_count;
 	}
-	*lane = store->lane_of[thread] - 1;
+	*lane = store->last_lane = store->lane_of[thread] - 1;
 	return 0;
 }
 
@@ -370,6 +381,7 @@ void event_store_clear_rows(struct event_store *store)
 	for (uint32_t i = 0; i < store->lane_count; i++)
 		store->lane_of[store->threads[i]] = 0;
 	store->lane_count = 0;
+	store->last_lane = 0;
 	store->changed.used = 0;
 	store->firsts.used = 0;
 	store->runs.used = 0;

@@ -37,22 +37,23 @@ struct event_change {
 	uint8_t is_kept; /* the pattern says this from now on */
 };
 
+/* What is looked at for every record first: of most kinds two cache lines. */
 struct event_pattern {
-	uint64_t record[EVENT_WORDS_MAX]; /* as of now: with the changes that were kept */
-	uint64_t seen_value;		  /* of the column that changed last */
-	uint32_t next;			  /* what followed last time: where to look first */
+	uint64_t seen_value; /* of the column that changed last */
+	uint32_t next;	     /* what followed last time: where to look first */
 	uint32_t first; /* place + 1 in store.firsts of what was written of it, 0: `record` is */
 	uint16_t kind;
 	uint8_t seen_column;
-	uint8_t is_learned; /* state is what chunks begin with */
-	struct event_state state;
+	uint8_t is_learned;		  /* its state is what chunks begin with */
+	uint64_t record[EVENT_WORDS_MAX]; /* as of now: with the changes that were kept */
 };
 
 struct event_store {
 	uint32_t family;
 	struct event_layout layouts[EVENTS_KIND_COUNT]; /* by kind - EVENTS_FIRST_KIND */
 	struct event_pattern *patterns;			/* [0] is none */
-	uint32_t pattern_count, pattern_capacity;
+	struct event_state *states;			/* of each */
+	uint32_t pattern_count, pattern_capacity, state_capacity;
 	uint32_t written_count;	    /* patterns that stand in the file */
 	uint32_t *slots;	    /* hash table of patterns */
 	struct byte_buffer changed; /* u32: patterns whose record is not the first one */
@@ -66,7 +67,7 @@ struct event_store {
 	uint32_t kind_rows[EVENTS_KIND_COUNT];
 	uint64_t first_time, last_time;
 	uint32_t *threads; /* of each lane */
-	uint32_t lane_count, lane_capacity;
+	uint32_t lane_count, lane_capacity, last_lane;
 	uint32_t *lane_of; /* thread -> lane + 1 */
 	uint32_t lane_of_count;
 	uint32_t last_pattern; /* of the row before */

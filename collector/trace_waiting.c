@@ -53,7 +53,7 @@ static int group_add_kind(struct trace_writer *writer, struct row_store *rows, u
 	if (rc < 0)
 		return rc;
 	writer->payload.used = 0;
-	writer->cuts.count = 0;
+	writer->cuts = (struct chunk_cuts){.count = 0};
 	rc = column_encode(writer->encoder, record_schema_of(kind), columns.values, columns.threads,
 			   columns.count, &writer->payload, &writer->cuts);
 	if (rc < 0)
@@ -109,7 +109,7 @@ static int group_add_events(struct trace_writer *writer, struct event_store *eve
 	for (uint32_t i = 0; i < EVENTS_KIND_COUNT; i++)
 		header.thread |= (uint32_t)(events->kind_rows[i] > 0) << i;
 	writer->payload.used = 0;
-	writer->cuts.count = 0;
+	writer->cuts = (struct chunk_cuts){.count = 0};
 	rc = event_encode_rows(writer->event_encoder, events, &writer->payload, &writer->cuts);
 	if (rc < 0)
 		return rc;
