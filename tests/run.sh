@@ -41,6 +41,9 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+# What takes minutes and the network at its first run: made only where it was asked for.
+[[ " ${labels[*]-} " != *" slow "* ]] || export GPUTRACE_SLOW=1
+
 mkdir -p "$build"
 . "$repository/tests/setup.sh"
 if [ $install = yes ]; then

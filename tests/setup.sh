@@ -33,6 +33,7 @@ setup_test_packages() {
 	look into programs and kill them: binutils procps util-linux
 	second compiler, formatter: clang clang-format
 	check memory use: valgrind
+	try an old glibc: debootstrap
 	report memory through the real libc10: libtorch-dev
 	try an interpreter whose frames are not read: pypy3
 	preload other allocators: libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0

@@ -122,6 +122,20 @@ case_a_thousand_forks_execs_and_kills_end() {
 	has "$work/with.txt" '^exit 10: 200$' "children that made a call"
 	has "$work/with.txt" '^exit 1: 200$' "children that made a call and became another program"
 	has "$work/with.txt" '^killed 200$' "children that were killed"
+	# Each of those 400 that made a call and were not killed has a session, and so has the parent.
+	local sessions=0 tries=0
+	while [ $tries -lt 100 ]; do
+		sessions=$(find "$out" -name 'ring.*.txt' | wc -l)
+		[ $sessions -lt 401 ] || ! pgrep -f "ring_dump .*--out $out" >/dev/null || { sleep 0.1; tries=$((tries + 1)); continue; }
+		[ $sessions -lt 401 ] || break
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	[ $sessions -ge 401 ] && [ $sessions -le 601 ] || fail "$sessions sessions of 601 processes that made calls"
+	# 200 of them made calls until they were killed, some before the first.
+	[ "$(cat "$out"/ring.*.txt | grep -cP '^end.*\tbad=0\t')" -eq $sessions ] || fail "a broken record"
+	cat "$work/with.txt"
+	echo "sessions recorded: $sessions, without a broken record: $sessions"
 }
 
 shim_main "$@"

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		}
 		if (i % 5 == 2) {
 			/* Anywhere between its first instruction and its hundredth call. */
-			nanosleep(&(struct timespec){.tv_nsec = (i * 7919) % 3000000}, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = (i * 7919) % 20000000}, NULL);
 			kill(child, SIGKILL);
 		}
 		cudaMalloc(&memory, 200);
