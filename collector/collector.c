@@ -42,7 +42,7 @@
 #define DEFAULT_TAIL_MS 50u
 #define SLEEP_MIN_NS	(MS_NS / 2)
 #define SLEEP_MAX_NS	(5 * MS_NS)
-#define BUSY_BYTES	(64u * 1024) /* a drain that takes this much is followed by a short sleep */
+#define BUSY_PERCENT	12u /* a ring this full is looked at again after a short sleep */
 #define SLOW_NS		(1000 * MS_NS)
 #define MAPS_MAX_NS	(8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
 #define MAPS_BUDGET_NS	(10 * MS_NS)   /* of one look, as long as the rings wait */
@@ -252,7 +252,7 @@ static void check_end(struct collector *collector, uint64_t now_ns)
 
 static void adapt_sleep(struct collector *collector, size_t taken)
 {
-	if (taken >= BUSY_BYTES)
+	if (collector->reader.fill_percent >= BUSY_PERCENT)
 		collector->sleep_ns = SLEEP_MIN_NS;
 	else if (taken > 0)
 		collector->sleep_ns = collector->sleep_ns > 2 * MS_NS ? 2 * MS_NS : MS_NS;

@@ -80,6 +80,23 @@ static struct record_device *keep_device(struct drain *drain, const void *bytes,
 	return memcpy(drain->devices[drain->device_count++], bytes, size);
 }
 
+/* What the collector itself wants to know of a record. */
+static void look_into(struct drain *drain, const uint8_t *at, size_t bytes)
+{
+	struct record_device *device;
+	uint16_t kind, size_bytes;
+
+	if (record_check(at, bytes, &kind, &size_bytes) != RECORD_GOOD)
+		return;
+	if (kind == RECORD_KIND_device) {
+		device = keep_device(drain, at, size_bytes);
+		if (device && device_link_update(device, drain->root, false))
+			write_records(drain, 0, device, device->head.size_bytes);
+	} else if (drain->watch) {
+		drain->watch(drain->watch_context, kind, at);
+	}
+}
+
 static void take_records(void *context, uint32_t thread, const void *records, size_t bytes)
 {
 	struct drain *drain = context;
@@ -89,21 +106,13 @@ static void take_records(void *context, uint32_t thread, const void *records, si
 	drain->records_bytes += bytes;
 	write_records(drain, thread, records, bytes);
 	while (at < end) {
-		uint16_t kind, size_bytes;
-		enum record_verdict verdict =
-			record_check(at, (size_t)(end - at), &kind, &size_bytes);
-		struct record_device *device;
+		/* The ring reader has found whole records; only those below are looked into. */
+		uint16_t kind = bytes_load16(at);
 
-		if (verdict == RECORD_BAD)
-			return;
-		if (verdict == RECORD_GOOD && kind == RECORD_KIND_device) {
-			device = keep_device(drain, at, size_bytes);
-			if (device && device_link_update(device, drain->root, false))
-				write_records(drain, 0, device, device->head.size_bytes);
-		}
-		if (verdict == RECORD_GOOD && drain->watch)
-			drain->watch(drain->watch_context, kind, at);
-		at += size_bytes;
+		if (kind == RECORD_KIND_device || kind == RECORD_KIND_copy ||
+		    kind == RECORD_KIND_launch)
+			look_into(drain, at, (size_t)(end - at));
+		at += bytes_load16(at + offsetof(struct record_head, size_bytes));
 	}
 }
 

@@ -42,6 +42,7 @@ struct drain {
 
 void drain_init(struct drain *drain, struct trace_writer *writer, struct ring_reader *reader,
 		pid_t pid, const char *root);
+/* `watch` is told of copies and launches. */
 void drain_watch(struct drain *drain, drain_record_fn *watch, void *context);
 /* Everything in the rings now; bytes taken. */
 size_t drain_run(struct drain *drain);

@@ -260,6 +260,14 @@ static void skip_damage(struct ring_view *view, uint64_t head, const struct ring
 	view->tail = head;
 }
 
+static void note_fill(struct ring_reader *reader, const struct ring_view *view, uint64_t head)
+{
+	uint64_t percent = (head - view->tail) * 100 / view->data_bytes;
+
+	if (percent > reader->fill_percent)
+		reader->fill_percent = (uint32_t)percent;
+}
+
 static size_t drain_view(struct ring_reader *reader, struct ring_view *view,
 			 const struct ring_sink *sink)
 {
@@ -272,6 +280,7 @@ static size_t drain_view(struct ring_reader *reader, struct ring_view *view,
 		return 0;
 	if (head - view->tail > view->data_bytes || head % 8 != 0 || view->tail % 8 != 0)
 		skip_damage(view, head, sink);
+	note_fill(reader, view, head);
 	while (view->tail != head) {
 		uint64_t place = view->tail & (view->data_bytes - 1);
 		uint64_t bytes = head - view->tail;
@@ -372,6 +381,7 @@ size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sin
 {
 	size_t taken = 0;
 
+	reader->fill_percent = 0;
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
 		taken += visit_slot(reader, i, sink);
 	return taken;

@@ -51,6 +51,7 @@ struct ring_reader {
 	uint32_t threads; /* numbers given out */
 	uint64_t unrecorded;
 	uint8_t *staging;
+	uint32_t fill_percent; /* of the fullest ring when it was drained last */
 	struct ring_view views[RING_SLOT_COUNT];
 };
 
@@ -61,7 +62,8 @@ int ring_reader_open_mapped(struct ring_reader *reader, void *base, uint64_t byt
 			    struct error *err);
 void ring_reader_close(struct ring_reader *reader);
 
-/* Takes what every ring holds now; bytes taken. Frees retired slots once they are empty. */
+/* Takes what every ring holds now and sets fill_percent; bytes taken. Frees retired slots once they
+ * are empty. */
 size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink);
 /* Reports what the producers dropped since the last call. */
 void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink);

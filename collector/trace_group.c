@@ -170,6 +170,11 @@ static int add_tail_chunk(struct trace_writer *writer, const struct tail_run *ru
 	};
 	int rc;
 
+	if (count == 1) {
+		header.row_count = runs[0].row_count;
+		return trace_group_add(writer, &header, writer->raw.data + runs[0].offset,
+				       runs[0].bytes);
+	}
 	writer->payload.used = 0;
 	for (size_t i = 0; i < count; i++) {
 		rc = byte_buffer_append(&writer->payload, writer->raw.data + runs[i].offset,
