@@ -236,8 +236,8 @@ struct event_values {
 	uint64_t parent_back;
 };
 
-static bool take_values(struct reading *reading, uint32_t index, uint32_t control,
-			struct event_values *values)
+static inline bool take_values(struct reading *reading, uint32_t index, uint32_t control,
+			       struct event_values *values)
 {
 	uint64_t high;
 
