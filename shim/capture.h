@@ -130,6 +130,7 @@ void capture_before_free(struct call *call, const void *address);
 void capture_free(struct call *call, const void *address, const void *stream);
 /* Physical memory and reserved ranges: named by a handle or range, no memory at an address. */
 void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes, unsigned int kind);
+void capture_alloc_array_handle(struct call *call, const void *out, size_t size_bytes);
 void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind);
 void capture_reserve(struct call *call, const void *out, size_t size_bytes);
 void capture_map(struct call *call, CUdeviceptr address, size_t size_bytes, uint64_t handle);
@@ -158,12 +159,6 @@ void capture_wait_event(struct call *call, const void *stream, const void *event
 void capture_record_event(struct call *call, const void *event, const void *stream);
 void capture_set_device(struct call *call, int device);
 void capture_device_reset(struct call *call);
-void capture_context_reset(struct call *call);
-void capture_context_create(struct call *call, const void *out, CUdevice device);
-void capture_context_retain(struct call *call, const void *out, CUdevice device);
-void capture_context_destroy(struct call *call, CUcontext context);
-void capture_context_current(struct call *call, CUcontext context);
-void capture_context_pop(struct call *call);
 
 /* ---- matrix products (capture_gemm.c) ---- */
 #include "gemm_shape.h"

@@ -33,7 +33,7 @@ static uint64_t size_of(const struct array_shape *shape)
 /* What descriptions point to is an argument, and read only after the library has accepted it. */
 static void write_array(struct call *call, const void *out, const struct array_shape *shape)
 {
-	capture_alloc_handle(call, out, call->status ? 0 : size_of(shape), MEMORY_ARRAY);
+	capture_alloc_array_handle(call, out, call->status ? 0 : size_of(shape));
 }
 
 void capture_alloc_array(struct call *call, const void *out,

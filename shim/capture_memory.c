@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "capture_context.h"
 #include "pointers.h"
 #include "real.h"
 #include "streams.h"
@@ -44,7 +45,10 @@ static void write_memory(struct call *call, unsigned int op, const void *address
 					.kind = kind,
 					.address = address,
 					.stream = stream,
-					.size_bytes = size_bytes});
+					.size_bytes = size_bytes,
+					.backing = op == MEMORY_ALLOC && address
+							   ? capture_context_own(call)
+							   : 0});
 }
 
 static const void *returned(const struct call *call, const void *out)
@@ -132,9 +136,24 @@ void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes,
 					.backing = (uintptr_t)handle});
 }
 
+void capture_alloc_array_handle(struct call *call, const void *out, size_t size_bytes)
+{
+	const void *handle = returned(call, out);
+	uint64_t context = handle ? capture_context_own(call) : 0;
+	write_part(call, &(struct part){.op = MEMORY_ALLOC,
+					.kind = MEMORY_ARRAY,
+					.address = handle,
+					.size_bytes = size_bytes,
+					.backing = context ? context : (uintptr_t)handle});
+}
+
 void capture_reserve(struct call *call, const void *out, size_t size_bytes)
 {
-	write_memory(call, MEMORY_ALLOC, returned(call, out), size_bytes, MEMORY_RESERVED, NULL);
+	/* Addresses belong to the process, not to a context. */
+	write_part(call, &(struct part){.op = MEMORY_ALLOC,
+					.kind = MEMORY_RESERVED,
+					.address = returned(call, out),
+					.size_bytes = size_bytes});
 }
 
 void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind)

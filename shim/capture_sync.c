@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "device.h"
-#include "gpu_events.h"
 #include "pointers.h"
 #include "streams.h"
 
@@ -72,13 +71,6 @@ void capture_record_event(struct call *call, const void *event, const void *stre
 	capture_plain(call, event);
 }
 
-/* An unknown device is asked for at the end of the next call. */
-static void device_changed(struct thread *thread, uint32_t device)
-{
-	thread->device = device;
-	thread->ask_again_at = thread->call_count;
-}
-
 void capture_set_device(struct call *call, int device)
 {
 	if (!call->status)
@@ -94,51 +86,4 @@ void capture_device_reset(struct call *call)
 		pointers_remove_all();
 		device_forget_contexts();
 	}
-}
-
-void capture_context_reset(struct call *call)
-{
-	capture_plain(call, NULL);
-	/* Inside cudaDeviceReset the current device stays what it is. */
-	if (!call->parent)
-		capture_context_pop(call);
-}
-
-void capture_context_create(struct call *call, const void *out, CUdevice device)
-{
-	const void *context = returned(call, out);
-	if (context) {
-		device_learn_context(context, device);
-		call->thread->device = (uint32_t)device; /* it is current now */
-	}
-	capture_plain(call, context);
-}
-
-void capture_context_retain(struct call *call, const void *out, CUdevice device)
-{
-	const void *context = returned(call, out);
-	if (context) {
-		device_learn_context(context, device);
-		gpu_events_learn_primary(context, device);
-	}
-	capture_plain(call, context);
-}
-
-void capture_context_destroy(struct call *call, CUcontext context)
-{
-	device_forget_contexts();
-	device_changed(call->thread, DEVICE_UNKNOWN);
-	capture_plain(call, context);
-}
-
-/* Frequent, and nothing but the current device depends on it: no record. */
-void capture_context_current(struct call *call, CUcontext context)
-{
-	if (!call->status)
-		device_changed(call->thread, device_of_context(context));
-}
-
-void capture_context_pop(struct call *call)
-{
-	device_changed(call->thread, DEVICE_UNKNOWN);
 }

@@ -14,6 +14,8 @@
 
 struct site_thread;
 
+#define THREAD_CONTEXTS 8
+
 struct thread {
 	uint32_t is_live;      /* 1, or 0 in idle, muted and wiped blocks */
 	uint32_t current_call; /* id of the innermost open call, 0 none */
@@ -41,6 +43,8 @@ struct thread {
 	const char *launched;	   /* injection.c: kernel of the call, as CUPTI tells; NULL none */
 	uint64_t last_ticks;	   /* end of the call before, on the clock of records */
 	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
+	uint32_t context_depth;	   /* capture_context.c: the stack of current contexts */
+	uintptr_t contexts[THREAD_CONTEXTS];
 };
 
 /* The calling thread's block, or thread_idle (no ring yet), or thread_muted (our own work). */

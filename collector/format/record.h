@@ -278,7 +278,9 @@ enum memory_op {
 	MEMORY_ALLOC = 1,
 	MEMORY_FREE = 2,
 	MEMORY_MAP = 3, /* physical memory (backing) became visible at address */
-	MEMORY_UNMAP = 4
+	MEMORY_UNMAP = 4,
+	MEMORY_CONTEXT_END = 5, /* of the context at address, with all memory that it backs */
+	MEMORY_PRIMARY_END = 6	/* of the device's primary context */
 };
 
 struct record_memory {
@@ -290,8 +292,7 @@ struct record_memory {
 	uint8_t memory_kind; /* enum memory_kind */
 	uint16_t reserved0;
 	uint32_t reserved1;
-	uint64_t backing; /* pool handle of pool memory, allocation handle of MAP; 0 default or none
-			   */
+	uint64_t backing; /* handle of pool, allocation (MAP) or context; 0 default or none */
 };
 
 /* Element types of matrix operands, independent of cudaDataType_t. */

@@ -18,7 +18,9 @@ program=$build/$1
 shift
 need_program "$program"
 export SIMCUDA_TIME_SCALE=0
+"$program" "$@" >plain.txt || fail "the program failed without the shim"
 SIMCUDA_LOG=$work/log.%p record traces "$program" "$@" >program.txt || fail "the program failed with the shim"
+cmp plain.txt program.txt || fail "results differ with the shim"
 compared=0
 for trace in traces/*.gtrace; do
 	pid=$("$gputrace" info --json "$trace" | python3 -c '

@@ -306,8 +306,32 @@ static bool is_reset(const struct model *model, const struct host_call *call)
 	return false;
 }
 
-/* Contexts own all but virtual memory, arrays among it; the handles of arrays end with them. */
-static void drop_device(struct live_walk *walk, const struct host_call *reset)
+/* The context that the program made for this memory; 0: the device's primary one. */
+static uint64_t own_context(const struct memory_event *event)
+{
+	bool has_context = event->kind == MEMORY_DEVICE || event->kind == MEMORY_MANAGED ||
+			   event->kind == MEMORY_PINNED || event->kind == MEMORY_ARRAY;
+
+	return has_context && event->backing != event->address ? event->backing : 0;
+}
+
+/* Takes the change's memory out of what can still be freed; false: that has happened. */
+static bool forget(struct live_walk *walk, const struct live_change *change, size_t index)
+{
+	const struct memory_event *event = &walk->model->memory_events[change->origin];
+	const uint64_t *slot;
+	uint64_t added;
+
+	if (change->kind == LIVE_ARRAY)
+		return map_remove(&walk->handles, event->address, NULL);
+	slot = map_find(&walk->addresses, change->address);
+	return slot && *slot == index + 1 && map_remove(&walk->addresses, change->address, &added);
+}
+
+/* Contexts own all but virtual memory, arrays among it; the handles of arrays end with them. A
+ * primary context (0) is that of the device. */
+static void drop_context(struct live_walk *walk, uint64_t context, uint16_t device, int64_t time_ns,
+			 uint32_t cause)
 {
 	struct model *model = walk->model;
 	size_t count = model->live_change_count;
@@ -315,25 +339,18 @@ static void drop_device(struct live_walk *walk, const struct host_call *reset)
 	for (size_t i = 0; i < count; i++) {
 		struct live_change change = model->live_changes[i];
 		const struct memory_event *event = &model->memory_events[change.origin];
-		uint64_t added;
 
-		if (!change.is_added || change.device != reset->device)
+		if (!change.is_added || own_context(event) != context ||
+		    (!context && change.device != device))
 			continue;
-		if (change.kind == LIVE_ARRAY) {
-			if (!map_remove(&walk->handles, event->address, NULL))
-				continue;
-		} else if (is_handle(event) || change.kind == LIVE_ADDRESSES ||
-			   change.kind == LIVE_MAPPED) {
+		if (change.kind != LIVE_ARRAY &&
+		    (is_handle(event) || change.kind == LIVE_ADDRESSES ||
+		     change.kind == LIVE_MAPPED))
 			continue;
-		} else {
-			const uint64_t *slot = map_find(&walk->addresses, change.address);
-
-			if (!slot || *slot != i + 1)
-				continue;
-			map_remove(&walk->addresses, change.address, &added);
-		}
-		change.time_ns = reset->begin_ns;
-		change.event = MODEL_NONE;
+		if (!forget(walk, &change, i))
+			continue;
+		change.time_ns = time_ns;
+		change.event = cause;
 		change.is_added = false;
 		add_change(walk, &change);
 	}
@@ -342,8 +359,11 @@ static void drop_device(struct live_walk *walk, const struct host_call *reset)
 /* The resets before this time that did not have their turn. */
 static void apply_resets(struct live_walk *walk, int64_t time_ns)
 {
-	while (walk->reset < walk->reset_count && walk->resets[walk->reset]->begin_ns < time_ns)
-		drop_device(walk, walk->resets[walk->reset++]);
+	while (walk->reset < walk->reset_count && walk->resets[walk->reset]->begin_ns < time_ns) {
+		const struct host_call *reset = walk->resets[walk->reset++];
+
+		drop_context(walk, 0, reset->device, reset->begin_ns, MODEL_NONE);
+	}
 }
 
 static int compare_resets(const void *left, const void *right)
@@ -416,10 +436,13 @@ void memory_live_build(struct model *model)
 
 		apply_resets(&walk, event->time_ns);
 		/* What was captured into a graph is memory of the graph's launches. */
-		if (call->status || (call->flags & (CALL_REDUNDANT | CALL_CAPTURED)) ||
-		    !event->address)
+		if (call->status || (call->flags & (CALL_REDUNDANT | CALL_CAPTURED)))
 			continue;
-		walk_event(&walk, i);
+		if (event->op == MEMORY_CONTEXT_END || event->op == MEMORY_PRIMARY_END)
+			drop_context(&walk, event->address, call->device, event->time_ns,
+				     (uint32_t)i);
+		else if (event->address)
+			walk_event(&walk, i);
 	}
 	apply_resets(&walk, INT64_MAX);
 	count_usage(model);

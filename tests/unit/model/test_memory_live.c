@@ -198,6 +198,50 @@ static void a_reset_device_holds_nothing(void **state)
 	end(&desk, model);
 }
 
+static void memory_ends_with_the_context_that_it_is_in(void **state)
+{
+	struct desk desk = desk_new();
+	struct model *model;
+
+	(void)state;
+	event(&desk, MEMORY_ALLOC, MEMORY_DEVICE, 5 * M, M, 0);
+	event(&desk, MEMORY_ALLOC, MEMORY_DEVICE, 8 * M, 2 * M, 0xc0);
+	event(&desk, MEMORY_ALLOC, MEMORY_ARRAY, 77, 4 * M, 0xc0);
+	event(&desk, MEMORY_ALLOC, MEMORY_PINNED, 20 * M, 8 * M, 0xc0);
+	event(&desk, MEMORY_ALLOC, MEMORY_POOL, 40 * M, 16 * M, 0xc0); /* a pool of that number */
+	event(&desk, MEMORY_CONTEXT_END, 0, 0xc0, 0, 0);
+	event(&desk, MEMORY_ALLOC, MEMORY_DEVICE, 8 * M, 32 * M, 0);
+	event(&desk, MEMORY_PRIMARY_END, 0, 0, 0, 0);
+	model = script_model(desk.script);
+	assert_int_equal(sum_at(model, 450, LIVE_PLAIN), 3 * M);
+	assert_int_equal(sum_at(model, 550, LIVE_PLAIN), M);
+	assert_int_equal(sum_at(model, 550, LIVE_ARRAY), 0);
+	assert_int_equal(sum_at(model, 550, LIVE_PINNED), 0);
+	assert_int_equal(sum_at(model, 550, LIVE_POOL), 16 * M);
+	assert_int_equal(sum_at(model, 650, LIVE_PLAIN), 33 * M);
+	assert_int_equal(model->devices[0].memory.unknown_frees, 0);
+	assert_nothing_is_live(model);
+	end(&desk, model);
+}
+
+static void a_primary_context_that_ends_spares_the_others(void **state)
+{
+	struct desk desk = desk_new();
+	struct model *model;
+
+	(void)state;
+	event(&desk, MEMORY_ALLOC, MEMORY_DEVICE, 5 * M, M, 0);
+	event(&desk, MEMORY_ALLOC, MEMORY_ARRAY, 77, 2 * M, 77); /* as files of 1.0 have it */
+	event(&desk, MEMORY_ALLOC, MEMORY_ARRAY, 78, 4 * M, 0xc0);
+	event(&desk, MEMORY_ALLOC, MEMORY_MANAGED, 9 * M, 8 * M, 0xc0);
+	event(&desk, MEMORY_PRIMARY_END, 0, 0, 0, 0);
+	model = script_model(desk.script);
+	assert_int_equal(sum_at(model, INT64_MAX, LIVE_PLAIN), 0);
+	assert_int_equal(sum_at(model, INT64_MAX, LIVE_ARRAY), 4 * M);
+	assert_int_equal(sum_at(model, INT64_MAX, LIVE_MANAGED), 8 * M);
+	end(&desk, model);
+}
+
 static void mappings_that_touch_are_one_segment(void **state)
 {
 	struct desk desk = desk_new();
@@ -296,6 +340,8 @@ int main(void)
 		cmocka_unit_test(handles_and_addresses_with_one_number_are_two_things),
 		cmocka_unit_test(captured_allocations_take_nothing),
 		cmocka_unit_test(a_reset_device_holds_nothing),
+		cmocka_unit_test(memory_ends_with_the_context_that_it_is_in),
+		cmocka_unit_test(a_primary_context_that_ends_spares_the_others),
 		cmocka_unit_test(mappings_that_touch_are_one_segment),
 		cmocka_unit_test(files_name_their_owners),
 		cmocka_unit_test(the_innermost_known_library_owns_an_allocation),
