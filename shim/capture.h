@@ -212,4 +212,7 @@ void capture_blas_destroy(struct call *call, const void *handle);
 void capture_blas_stream(struct call *call, const void *handle, const void *stream);
 void capture_blas_math(struct call *call, const void *handle, int mode);
 
+/* ---- contexts: a file of their own, of the same kind ---- */
+#include "capture_context.h"
+
 #endif

@@ -8,7 +8,6 @@
 #include "api/cuda_abi.h"
 #include "call.h"
 #include "capture.h"
-#include "capture_context.h"
 #include "gpu_events.h"
 #include "real.h"
 #include "wrap_lookup.h"
