@@ -438,7 +438,7 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 		  const void *const *values, const uint32_t *threads, uint32_t count,
 		  struct byte_buffer *payload, struct chunk_cuts *cuts)
 {
-	struct column_source sources[COLUMN_ENCODE_MAX_COLUMNS + 1];
+	struct column_source sources[RECORD_COLUMNS_MAX + 1];
 	struct encode_job job = {
 		.encoder = encoder,
 		.payload = payload,
@@ -450,8 +450,7 @@ int column_encode(struct column_encoder *encoder, const struct record_schema *sc
 	uint16_t used;
 	int rc;
 
-	if (schema->column_count > COLUMN_ENCODE_MAX_COLUMNS || count == 0 ||
-	    count > CHUNK_MAX_ROWS)
+	if (schema->column_count > RECORD_COLUMNS_MAX || count == 0 || count > CHUNK_MAX_ROWS)
 		return -EINVAL;
 	used = collect_sources(schema, values, threads, count, sources);
 	rc = byte_buffer_reserve(payload, 8 + (size_t)used * 16);

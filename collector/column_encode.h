@@ -13,8 +13,6 @@
 #include "chunk_build.h"
 #include "record_schema.h"
 
-#define COLUMN_ENCODE_MAX_COLUMNS 32
-
 struct column_encoder;
 
 struct column_encoder *column_encoder_new(void);

@@ -20,6 +20,7 @@ uint32_t event_family_of(uint16_t kind)
 	case RECORD_KIND_communicator:
 	case RECORD_KIND_collective:
 	case RECORD_KIND_graph:
+	case RECORD_KIND_conv:
 		return EVENT_FAMILY_CALLS;
 	case RECORD_KIND_gpu_kernel:
 	case RECORD_KIND_gpu_copy:

@@ -11,7 +11,7 @@
 
 #include "record_schema.h"
 
-#define EVENT_WORDS_MAX	   20u
+#define EVENT_WORDS_MAX	   22u
 #define EVENT_VARYING_MAX  8u
 #define EVENT_FAMILY_CALLS 0u
 #define EVENT_FAMILY_GPU   1u

@@ -23,7 +23,7 @@ struct row_kind {
 	uint32_t capacity;
 	uint64_t first_time, last_time;
 	uint32_t *threads;
-	uint8_t *values[32];
+	uint8_t *values[RECORD_COLUMNS_MAX];
 };
 
 struct row_store {
@@ -39,7 +39,7 @@ struct row_store *row_store_new(void)
 
 static void kind_release(struct row_kind *rows)
 {
-	for (unsigned int i = 0; i < 32; i++) {
+	for (unsigned int i = 0; i < RECORD_COLUMNS_MAX; i++) {
 		free(rows->values[i]);
 		rows->values[i] = NULL;
 	}

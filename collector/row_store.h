@@ -17,7 +17,7 @@ struct row_store;
 
 /* All rows of one kind, valid until the store changes. */
 struct row_columns {
-	const void *values[32]; /* as column_encode() takes them */
+	const void *values[RECORD_COLUMNS_MAX]; /* as column_encode() takes them */
 	const uint32_t *threads;
 	uint32_t count;
 	uint64_t first_time, last_time; /* smallest and largest of the kind's time field */

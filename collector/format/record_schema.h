@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#define RECORD_COLUMNS_MAX 64 /* of one kind */
+
 /* How a column of an event (trace_file.h, CHUNK_EVENTS) is written; the reader takes any way. */
 enum column_varies {
 	VARIES_NOT = 0,	 /* part of the pattern: another value is another pattern */

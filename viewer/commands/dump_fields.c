@@ -37,6 +37,7 @@ struct field_rule {
 
 #define MEMORY_WORDS	"unknown|pageable|pinned|device|array|managed|pool|physical|reserved|imported"
 #define DIRECTION_WORDS "unknown|h2d|d2h|d2d|h2h|peer"
+#define LAYOUT_WORDS	"unknown|channels_first|channels_last|strided|vectorized"
 #define TYPE_WORDS	"unknown|f64|f32|tf32|f16|bf16|f8e4m3|f8e5m2|i8|i32|c64|c128|f4"
 
 static const struct field_rule rules[] = {
@@ -53,6 +54,9 @@ static const struct field_rule rules[] = {
 	{"a", STYLE_HEX, NULL, NULL},
 	{"b", STYLE_HEX, NULL, NULL},
 	{"c", STYLE_HEX, NULL, NULL},
+	{"x", STYLE_HEX, NULL, NULL},
+	{"w", STYLE_HEX, NULL, NULL},
+	{"y", STYLE_HEX, NULL, NULL},
 	{"status", STYLE_SIGNED, NULL, NULL},
 	{"stride_a", STYLE_SIGNED, "stride_a_elements", NULL},
 	{"stride_b", STYLE_SIGNED, "stride_b_elements", NULL},
@@ -88,6 +92,12 @@ static const struct field_rule rules[] = {
 	{"type_b", STYLE_WORD, NULL, TYPE_WORDS},
 	{"type_c", STYLE_WORD, NULL, TYPE_WORDS},
 	{"type_compute", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_x", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_w", STYLE_WORD, NULL, TYPE_WORDS},
+	{"type_y", STYLE_WORD, NULL, TYPE_WORDS},
+	{"layout_x", STYLE_WORD, NULL, LAYOUT_WORDS},
+	{"layout_w", STYLE_WORD, NULL, LAYOUT_WORDS},
+	{"layout_y", STYLE_WORD, NULL, LAYOUT_WORDS},
 	{"lost_kind", STYLE_KIND, NULL, NULL},
 	{"reason", STYLE_WORD, NULL,
 	 "unknown|ring_full|no_ring|cupti|zero_time|bad_time|damaged|write|import"},
@@ -107,6 +117,7 @@ static const char *const op_words[RECORD_KIND_LIMIT] = {
 				   "all_to_all|gather|scatter|send|recv",
 	[RECORD_KIND_graph] = "unknown|capture_begin|capture_end|create|instantiate|update|upload|"
 			      "launch|destroy|exec_destroy",
+	[RECORD_KIND_conv] = "unknown|forward|backward_data|backward_filter",
 };
 
 static const char *bare_name(const struct record_column *column)

@@ -20,6 +20,7 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->apis);
 	map_fini(&builder->transfers);
 	map_fini(&builder->gemms);
+	map_fini(&builder->convs);
 	map_fini(&builder->threads);
 	map_fini(&builder->sequence_names);
 	free(builder->autograd_ranges);
@@ -105,6 +106,7 @@ void model_free(struct model *model)
 	free(model->kernels);
 	free(model->transfers);
 	free(model->gemms);
+	free(model->convs);
 	free(model->sites);
 	for (size_t i = 0; i < model->forward_site_count; i++)
 		free(model->forward_sites[i]);
@@ -138,15 +140,6 @@ uint32_t model_op_call(const struct gpu_op *op)
 bool model_op_has_kernel(const struct gpu_op *op)
 {
 	return op->type == GPU_OP_KERNEL || op->type == GPU_OP_GRAPH;
-}
-
-uint32_t model_call_gemm(const struct model *model, uint32_t call)
-{
-	/* A product that runs inside another one is the same product. */
-	while (call != MODEL_NONE && (model->calls[call].kind != RECORD_KIND_gemm ||
-				      (model->calls[call].flags & CALL_REDUNDANT)))
-		call = model->calls[call].parent;
-	return call;
 }
 
 uint32_t model_call_site(const struct model *model, uint32_t call)

@@ -50,8 +50,8 @@ struct host_call {
 	int64_t begin_ns, end_ns;
 	uint32_t site;	 /* index of sites, 0 unknown */
 	uint32_t parent; /* index of the enclosing call, MODEL_NONE outermost */
-	uint32_t detail; /* launch: kernels; copy, set: transfers; gemm: gemms; memory:
-			  * memory_events; sync: enum sync_scope; collective:
+	uint32_t detail; /* launch: kernels; copy, set: transfers; gemm: gemms; conv:
+			  * convs; memory: memory_events; sync: enum sync_scope; collective:
 			  * collectives; end of an NCCL group: its number; else 0 */
 	uint32_t correlation;
 	uint32_t call_id; /* within its thread */
@@ -104,6 +104,20 @@ struct gemm_shape {
 	uint8_t math_flags;
 	/* Largest power of two that divides the pointer, at most 128; 0 when it is not known. */
 	uint8_t align_a, align_b, align_c;
+};
+
+/* A convolution; see record_conv. dimensions 0: its shape is not known. */
+struct conv_shape {
+	uint32_t batch;
+	uint32_t channels_in, channels_out, groups;
+	uint32_t in[3], filter[3], out[3];
+	uint16_t stride[3], dilation[3];
+	uint16_t operations;
+	uint8_t dimensions;
+	uint8_t op;				      /* enum conv_op */
+	uint8_t layout_x, layout_w, layout_y;	      /* enum conv_layout */
+	uint8_t type_x, type_w, type_y, type_compute; /* enum element_type */
+	uint8_t math_flags;
 };
 
 struct model_site {
@@ -221,6 +235,8 @@ struct model {
 	size_t transfer_count;
 	struct gemm_shape *gemms;
 	size_t gemm_count;
+	struct conv_shape *convs;
+	size_t conv_count;
 	struct model_site *sites; /* [0] is "unknown" */
 	size_t site_count;
 	const char **apis; /* names; [0] is "unknown call" */
@@ -275,6 +291,8 @@ uint32_t model_op_call(const struct gpu_op *op);
 bool model_op_has_kernel(const struct gpu_op *op);
 /* The nearest matrix product at or around this call, MODEL_NONE if there is none. */
 uint32_t model_call_gemm(const struct model *model, uint32_t call);
+/* Likewise of a convolution, which may contain a matrix product that then does not count. */
+uint32_t model_call_conv(const struct model *model, uint32_t call);
 /* The site of a call, of the nearest call around it that has one, or 0. */
 uint32_t model_call_site(const struct model *model, uint32_t call);
 const char *model_api_name(const struct model *model, uint32_t call);

@@ -132,54 +132,6 @@ uint32_t collect_transfer(struct model_builder *builder, const struct transfer *
 	return (uint32_t)*slot;
 }
 
-static uint8_t pointer_align(uint64_t pointer)
-{
-	uint64_t lowest = pointer & (~pointer + 1);
-
-	return lowest > 128 ? 128 : (uint8_t)lowest; /* 0 for NULL: not known */
-}
-
-static uint32_t collect_gemm(struct model_builder *builder, const struct record_gemm *record)
-{
-	struct model *model = builder->model;
-	struct gemm_shape shape;
-	uint64_t hash;
-	uint64_t *slot;
-	bool is_new;
-
-	memset(&shape, 0, sizeof(shape)); /* padding too: shapes are compared as bytes */
-	shape.m = record->m;
-	shape.n = record->n;
-	shape.k = record->k;
-	shape.lda = record->lda;
-	shape.ldb = record->ldb;
-	shape.ldc = record->ldc;
-	shape.batch = record->batch ? record->batch : 1;
-	shape.op_a = record->op_a;
-	shape.op_b = record->op_b;
-	shape.type_a = record->type_a;
-	shape.type_b = record->type_b;
-	shape.type_c = record->type_c;
-	shape.type_compute = record->type_compute;
-	shape.math_flags = record->math_flags;
-	shape.align_a = pointer_align(record->a);
-	shape.align_b = pointer_align(record->b);
-	shape.align_c = pointer_align(record->c);
-	for (hash = map_hash_bytes(&shape, sizeof(shape));; hash++) {
-		slot = map_slot(&builder->gemms, hash, &is_new);
-		if (is_new)
-			break;
-		if (!memcmp(&model->gemms[*slot], &shape, sizeof(shape)))
-			return (uint32_t)*slot;
-	}
-	if (model->gemm_count == builder->gemm_capacity)
-		model->gemms =
-			array_grow(model->gemms, &builder->gemm_capacity, sizeof(*model->gemms));
-	*slot = model->gemm_count;
-	model->gemms[model->gemm_count++] = shape;
-	return (uint32_t)*slot;
-}
-
 static uint16_t collect_thread(struct model_builder *builder, uint32_t number)
 {
 	struct model *model = builder->model;
@@ -360,6 +312,9 @@ static void collect_host(struct model_builder *builder, const struct trace_batch
 		case RECORD_KIND_gemm:
 			call->detail = collect_gemm(builder, record);
 			break;
+		case RECORD_KIND_conv:
+			call->detail = collect_conv(builder, record);
+			break;
 		case RECORD_KIND_graph:
 			collect_graph_call(builder, record, call);
 			if (call->kind == RECORD_KIND_launch)
@@ -455,7 +410,7 @@ int model_collect(struct model_builder *builder, struct error *err)
 	static const uint64_t kinds =
 		1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |
 		1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
-		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_mark |
+		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_conv | 1ull << RECORD_KIND_mark |
 		1ull << RECORD_KIND_communicator | 1ull << RECORD_KIND_collective |
 		1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block |
 		1ull << RECORD_KIND_gpu_kernel | 1ull << RECORD_KIND_gpu_copy |

@@ -19,6 +19,7 @@ struct graph_links {
 struct model_builder {
 	struct model *model;
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
+	size_t conv_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity, phase_mark_capacity, block_capacity;
 	size_t series_capacity, page_sample_capacity;
@@ -30,6 +31,7 @@ struct model_builder {
 	struct map apis;	   /* NAME_API number -> index */
 	struct map transfers;	   /* hash -> index */
 	struct map gemms;	   /* hash -> index */
+	struct map convs;	   /* likewise */
 	struct map threads;	   /* number in the file -> index */
 	struct map devices;	   /* ordinal -> index */
 	struct map series;	   /* metric and subject -> index */
@@ -42,6 +44,9 @@ struct model_builder {
 /* model_collect.c: all records of the source into the model's arrays, in file order. */
 int model_collect(struct model_builder *builder, struct error *err);
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
+/* model_product.c: indices of gemms and convs */
+uint32_t collect_gemm(struct model_builder *builder, const struct record_gemm *record);
+uint32_t collect_conv(struct model_builder *builder, const struct record_conv *record);
 uint32_t collect_site(struct model_builder *builder, uint64_t id);
 uint32_t collect_kernel(struct model_builder *builder, uint64_t id);
 /* Ordinals beyond 65534 do not exist; such a number is an unknown device. */

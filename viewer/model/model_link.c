@@ -160,10 +160,14 @@ static void link_flags(struct model *model)
 		if (call_blocks(model, call))
 			call->flags |= CALL_BLOCKS;
 		/* A product keeps its shape for the nodes that were captured inside. */
-		if ((call->flags & CALL_CAPTURED) && call->kind != RECORD_KIND_gemm)
+		if ((call->flags & CALL_CAPTURED) && call->kind != RECORD_KIND_gemm &&
+		    call->kind != RECORD_KIND_conv)
 			call->flags |= CALL_REDUNDANT;
 		for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
-			if (model->calls[up].kind == call->kind && call->kind != RECORD_KIND_call)
+			if ((model->calls[up].kind == call->kind &&
+			     call->kind != RECORD_KIND_call) ||
+			    (model->calls[up].kind == RECORD_KIND_conv &&
+			     call->kind == RECORD_KIND_gemm))
 				call->flags |= CALL_REDUNDANT;
 			/* Whoever encloses a blocking call comes back when it does. */
 			if (call->flags & CALL_BLOCKS)

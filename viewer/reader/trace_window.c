@@ -19,6 +19,7 @@ static bool is_event(uint16_t kind)
 	case RECORD_KIND_set:
 	case RECORD_KIND_launch:
 	case RECORD_KIND_gemm:
+	case RECORD_KIND_conv:
 	case RECORD_KIND_mark:
 	case RECORD_KIND_collective:
 	case RECORD_KIND_sample:

@@ -79,7 +79,7 @@ static void column_numbers_are_unique_and_not_the_thread_column(void **state)
 	for (size_t i = 0; i < KIND_COUNT; i++) {
 		const struct record_schema *schema = record_schema_of(kinds[i].kind);
 
-		assert_true(schema->column_count <= 32);
+		assert_true(schema->column_count <= RECORD_COLUMNS_MAX);
 		for (uint16_t c = 0; c < schema->column_count; c++) {
 			assert_true(schema->columns[c].id > 0);
 			for (uint16_t d = 0; d < c; d++)

@@ -72,6 +72,25 @@ void machine_gemm(struct machine *machine, const struct record_gemm *gemm, const
 	machine->host_ns = call.end_ns;
 }
 
+void machine_conv(struct machine *machine, const struct record_conv *conv, const char *kernel,
+		  int64_t gpu_ns)
+{
+	struct script_call call = {
+		.begin_ns = machine->host_ns,
+		.end_ns = machine->host_ns + machine->launch_ns + 1000,
+		.thread = 1,
+		.api = "cudnnConvolutionForward",
+		.site = machine->site,
+	};
+	struct record_conv record = *conv;
+	uint32_t id = script_add_call_record(machine->script, &call, RECORD_KIND_conv, &record,
+					     sizeof(record));
+
+	machine->host_ns += 500;
+	launch_at(machine, kernel, gpu_ns, id);
+	machine->host_ns = call.end_ns;
+}
+
 void machine_copy(struct machine *machine, uint8_t direction, uint64_t bytes, uint8_t host_kind,
 		  bool is_blocking)
 {
@@ -140,4 +159,30 @@ struct record_gemm script_gemm_f16(uint32_t m, uint32_t n, uint32_t k)
 	gemm.type_a = gemm.type_b = gemm.type_c = ELEMENT_F16;
 	gemm.type_compute = ELEMENT_F32;
 	return gemm;
+}
+
+struct record_conv script_conv_f16(uint32_t batch, uint32_t channels_in, uint32_t channels_out,
+				   uint32_t width)
+{
+	struct record_conv conv;
+
+	memset(&conv, 0, sizeof(conv));
+	conv.batch = batch;
+	conv.channels_in = channels_in;
+	conv.channels_out = channels_out;
+	conv.groups = conv.operations = 1;
+	conv.in[0] = conv.out[0] = conv.filter[0] = 1;
+	for (int i = 1; i < 3; i++) {
+		conv.in[i] = conv.out[i] = width;
+		conv.filter[i] = 3;
+		conv.pad[i] = 1;
+	}
+	for (int i = 0; i < 3; i++)
+		conv.stride[i] = conv.dilation[i] = 1;
+	conv.dimensions = 2;
+	conv.op = CONV_FORWARD;
+	conv.layout_x = conv.layout_w = conv.layout_y = CONV_CHANNELS_LAST;
+	conv.type_x = conv.type_w = conv.type_y = ELEMENT_F16;
+	conv.type_compute = ELEMENT_F32;
+	return conv;
 }

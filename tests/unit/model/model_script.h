@@ -100,6 +100,9 @@ void machine_kernel(struct machine *machine, const char *name, int64_t gpu_ns);
 /* cublasGemmEx around a launch of `kernel`. */
 void machine_gemm(struct machine *machine, const struct record_gemm *gemm, const char *kernel,
 		  int64_t gpu_ns);
+/* cudnnConvolutionForward around a launch of `kernel`. */
+void machine_conv(struct machine *machine, const struct record_conv *conv, const char *kernel,
+		  int64_t gpu_ns);
 /* cudaMemcpyAsync, or cudaMemcpy when is_blocking. host_kind: MEMORY_PINNED or _PAGEABLE. */
 void machine_copy(struct machine *machine, uint8_t direction, uint64_t bytes, uint8_t host_kind,
 		  bool is_blocking);
@@ -109,5 +112,8 @@ void machine_work(struct machine *machine, int64_t host_ns); /* the host does so
 /* Column-major fp16 product with packed, aligned operands: A opT, B opN, as a torch linear layer.
  */
 struct record_gemm script_gemm_f16(uint32_t m, uint32_t n, uint32_t k);
+/* Forward convolution of fp16 images with filters of 3 x 3 that keep their size, channels last. */
+struct record_conv script_conv_f16(uint32_t batch, uint32_t channels_in, uint32_t channels_out,
+				   uint32_t width);
 
 #endif
