@@ -207,6 +207,8 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 /* math: cublasMath_t of the handle; epilogue: cublasLtEpilogue_t, 0 none or not known. */
 void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const void *stream,
 			int math, uint32_t epilogue);
+/* Of a handle of cuBLAS or cuDNN; NULL, the default stream, when none was set. */
+const void *capture_handle_stream(const void *handle, int *math);
 void capture_blas_create(struct call *call, const void *out);
 void capture_blas_destroy(struct call *call, const void *handle);
 void capture_blas_stream(struct call *call, const void *handle, const void *stream);

@@ -13,7 +13,8 @@
 
 #define HANDLES 256u
 
-/* Stream and math mode by handle; open addressing, never emptied, so that readers need no lock. */
+/* Stream and math mode by handle, of cuBLAS and cuDNN; open addressing, never emptied, so that
+ * readers need no lock. */
 static struct {
 	_Atomic uintptr_t handle;
 	_Atomic uintptr_t stream;
@@ -144,16 +145,21 @@ static uint8_t op_letter(int op)
 	return (uint8_t)(op >= 0 && op < 3 ? letters[op] : op == 3 ? 'C' : op == -1 ? 0 : '?');
 }
 
-void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape)
+const void *capture_handle_stream(const void *handle, int *math)
 {
 	uint32_t at = place_of(handle, false);
-	const void *stream = NULL;
-	int math = 0;
-	if (at < HANDLES) {
-		stream = (const void *)atomic_load_explicit(&handles[at].stream,
-							    memory_order_relaxed);
-		math = atomic_load_explicit(&handles[at].math, memory_order_relaxed);
-	}
+
+	*math = at < HANDLES ? atomic_load_explicit(&handles[at].math, memory_order_relaxed) : 0;
+	return at < HANDLES ? (const void *)atomic_load_explicit(&handles[at].stream,
+								 memory_order_relaxed)
+			    : NULL;
+}
+
+void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape)
+{
+	int math;
+	const void *stream = capture_handle_stream(handle, &math);
+
 	capture_gemm_write(call, shape, stream, math, 0);
 }
 

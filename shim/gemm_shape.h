@@ -16,6 +16,13 @@ struct gemm_shape {
 	int compute;		    /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
 };
 #define GEMM_ELEMENT(type) (-(int)ELEMENT_##type)
-enum { BLAS_COMPUTE_SAME = -1, GEMM_COMPUTE_UNKNOWN = -2, BLAS_COMPUTE_32F = 68 };
+enum {
+	BLAS_COMPUTE_SAME = -1,
+	GEMM_COMPUTE_UNKNOWN = -2,
+	BLAS_COMPUTE_16F = 64,
+	BLAS_COMPUTE_32F = 68,
+	BLAS_COMPUTE_64F = 70,
+	BLAS_COMPUTE_32I = 72
+};
 
 #endif

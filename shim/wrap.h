@@ -19,6 +19,7 @@ typedef void (*wrap_function)(void);
 /* What a call means to the session: the second column of the tables. */
 enum wrap_effect {
 	EFFECT_QUIET = 0,
+	EFFECT_KEPT = 0,  /* the same; the wrapper is followed also while nothing is recorded */
 	EFFECT_OPENS = 1, /* bit: opens the session */
 	EFFECT_WAITS = 2, /* bit: wants CUPTI's correlation id */
 	EFFECT_WORK = EFFECT_OPENS | EFFECT_WAITS,
@@ -41,6 +42,10 @@ enum api_number {
 #define ROW(name, twin, check, effect, params, args, before, ...) API_##name,
 #include "api/rows.h"
 #include "api/cublaslt.def"
+#include "api/rows_end.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) API_##name,
+#include "api/rows.h"
+#include "api/cudnn.def"
 #include "api/rows_end.h"
 	/* wrap_lookup.c */
 	API_cuGetProcAddress,
@@ -70,9 +75,9 @@ struct wrap_library {
 };
 
 extern const struct wrap_library wrap_cudart, wrap_driver, wrap_cublas, wrap_nccl;
-extern const struct wrap_library wrap_cublaslt, wrap_cupti;
+extern const struct wrap_library wrap_cublaslt, wrap_cudnn, wrap_cupti;
 extern const struct wrap_library *const wrap_libraries[];
-#define WRAP_LIBRARY_COUNT 6u
+#define WRAP_LIBRARY_COUNT 7u
 
 /* Name of an API number, "?" outside the tables. */
 const char *wrap_api_name(unsigned int api);

@@ -6,7 +6,8 @@
 #include "wrap.h"
 
 const struct wrap_library *const wrap_libraries[WRAP_LIBRARY_COUNT] = {
-	&wrap_driver, &wrap_cudart, &wrap_cublas, &wrap_cublaslt, &wrap_nccl, &wrap_cupti,
+	&wrap_driver, &wrap_cudart, &wrap_cublas, &wrap_cublaslt,
+	&wrap_cudnn,  &wrap_nccl,   &wrap_cupti,
 };
 
 static const char *const api_names[API_COUNT] = {
@@ -25,6 +26,10 @@ static const char *const api_names[API_COUNT] = {
 #define ROW(name, twin, check, effect, params, args, before, ...) [API_##name] = #name,
 #include "api/rows.h"
 #include "api/cublaslt.def"
+#include "api/rows_end.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) [API_##name] = #name,
+#include "api/rows.h"
+#include "api/cudnn.def"
 #include "api/rows_end.h"
 	[API_cuGetProcAddress] = "cuGetProcAddress",
 	[API_cuGetProcAddress_v2] = "cuGetProcAddress_v2",

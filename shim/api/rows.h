@@ -25,6 +25,9 @@
 #define WRAP_TIMED_PTDS(name, what, effect, params, args, ...)                                     \
 	ROW(name, PTDS, PUBLIC, effect, params, args, gpu_events_before(call, what, NULL),         \
 	    gpu_events_after(call, NULL), __VA_ARGS__)
+/* No record: what it tells is kept, also while nothing is recorded; see cudnn.def. */
+#define WRAP_KEPT(name, params, args, before, ...)                                                 \
+	ROW(name, ONE, PUBLIC, KEPT, params, args, before, __VA_ARGS__)
 #define WRAP_BEFORE(name, effect, params, args, before, ...)                                       \
 	ROW(name, ONE, PUBLIC, effect, params, args, before, __VA_ARGS__)
 #define WRAP_BEFORE_PTSZ(name, effect, params, args, before, ...)                                  \

@@ -7,6 +7,7 @@
 #undef WRAP_PTDS
 #undef WRAP_TIMED_PTSZ
 #undef WRAP_TIMED_PTDS
+#undef WRAP_KEPT
 #undef WRAP_BEFORE
 #undef WRAP_BEFORE_PTSZ
 #undef ROW

@@ -14,6 +14,7 @@
 
 #include "../../shim/api/cuda_abi.h"
 #include "../../shim/api/cublaslt_abi.h"
+#include "../../shim/api/cudnn_abi.h"
 #include "../../shim/api/nccl_abi.h"
 
 struct nvtx_event;
@@ -76,13 +77,27 @@ static int log_call(const char *name, uint64_t hash)
 #define HASH_22(x, ...)	   VALUE(x) HASH_21(__VA_ARGS__)
 #define HASH_23(x, ...)	   VALUE(x) HASH_22(__VA_ARGS__)
 #define HASH_24(x, ...)	   VALUE(x) HASH_23(__VA_ARGS__)
+#define HASH_25(x, ...)	   VALUE(x) HASH_24(__VA_ARGS__)
+#define HASH_26(x, ...)	   VALUE(x) HASH_25(__VA_ARGS__)
+#define HASH_27(x, ...)	   VALUE(x) HASH_26(__VA_ARGS__)
+#define HASH_28(x, ...)	   VALUE(x) HASH_27(__VA_ARGS__)
+#define HASH_29(x, ...)	   VALUE(x) HASH_28(__VA_ARGS__)
+#define HASH_30(x, ...)	   VALUE(x) HASH_29(__VA_ARGS__)
+#define HASH_31(x, ...)	   VALUE(x) HASH_30(__VA_ARGS__)
+#define HASH_32(x, ...)	   VALUE(x) HASH_31(__VA_ARGS__)
+#define HASH_33(x, ...)	   VALUE(x) HASH_32(__VA_ARGS__)
+#define HASH_34(x, ...)	   VALUE(x) HASH_33(__VA_ARGS__)
+#define HASH_35(x, ...)	   VALUE(x) HASH_34(__VA_ARGS__)
+#define HASH_36(x, ...)	   VALUE(x) HASH_35(__VA_ARGS__)
 #define JOIN(a, b)	   a##b
 #define HASH_N(count, ...) JOIN(HASH_, count)(__VA_ARGS__)
-#define COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, count, ...) \
+#define COUNT_(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, p18,    \
+	       p19, p20, p21, p22, p23, p24, p25, p26, p27, p28, p29, p30, p31, p32, p33, p34,     \
+	       p35, p36, count, ...)                                                               \
 	count
 #define COUNT(...)                                                                                 \
-	COUNT_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7,   \
-	       6, 5, 4, 3, 2, 1, 0)
+	COUNT_(__VA_ARGS__, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,    \
+	       19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define HASH(...) HASH_N(COUNT(__VA_ARGS__), __VA_ARGS__)
 
 /* The words that a form of CUDA 12 has and that of CUDA 13 has not arrive as garbage. */

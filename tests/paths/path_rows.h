@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads all tables of wrapped functions: PATH_DRIVER, PATH_RUNTIME, PATH_BLAS, PATH_LT, PATH_NCCL,
- * PATH_NVTX2 and PATH_C10 choose which, and PATH_ROW(name, params, args) is used for each function
- * and each of its twins, PATH_VOID_ROW where it returns nothing. No include guard: it is read more
- * than once. Tests of every row are made from it, so that a new row is tested as soon as it stands
- * in its table. PATH_TABLE(file) comes before the rows of each table, for those who want to know
- * which one a row is of.
+ * Reads all tables of wrapped functions: PATH_DRIVER, PATH_RUNTIME, PATH_BLAS, PATH_LT, PATH_CUDNN,
+ * PATH_NCCL, PATH_NVTX2 and PATH_C10 choose which, and PATH_ROW(name, params, args) is used for
+ * each function and each of its twins, PATH_VOID_ROW where it returns nothing. No include guard: it
+ * is read more than once. Tests of every row are made from it, so that a new row is tested as soon
+ * as it stands in its table. PATH_TABLE(file) comes before the rows of each table, for those who
+ * want to know which one a row is of.
  */
 #ifndef PATH_TABLE
 #define PATH_TABLE(file)
@@ -46,6 +46,14 @@ PATH_TABLE(cublas)
 PATH_TABLE(cublaslt)
 #include "../../shim/api/rows.h"
 #include "../../shim/api/cublaslt.def"
+#include "../../shim/api/rows_end.h"
+#define ROW(name, twin, check, effect, params, args, before, ...)                                  \
+	PATH_EACH(name, twin, params, args)
+#endif
+#ifdef PATH_CUDNN
+PATH_TABLE(cudnn)
+#include "../../shim/api/rows.h"
+#include "../../shim/api/cudnn.def"
 #include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...)                                  \
 	PATH_EACH(name, twin, params, args)

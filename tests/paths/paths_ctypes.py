@@ -13,7 +13,7 @@ import sys
 
 WORD = 0x600000000000
 LIBRARIES = {"driver": "libcuda.so.1", "cudart": "libcudart.so.%s", "cublas": "libcublas.so.%s",
-             "cublaslt": "libcublasLt.so.%s", "nccl": "libnccl.so.2"}
+             "cublaslt": "libcublasLt.so.%s", "cudnn": "libcudnn.so.%s", "nccl": "libnccl.so.2"}
 
 
 def load(how, name, folder):
@@ -27,12 +27,15 @@ def load(how, name, folder):
 def main():
     how, major, rows, folder = sys.argv[1:5]
     libraries = {}
-    words = [ctypes.c_void_p(WORD)] * 24
+    # As many as the longest list of parameters; numbers have registers of their own.
+    words = [ctypes.c_void_p(WORD)] * 36 + [ctypes.c_double(0.25), ctypes.c_double(0.5)]
     with open(rows) as lines:
         for line in lines:
             table, name = line.split()
             if table not in libraries:
                 version = "11.0" if major == "11" and table == "cudart" else major
+                if table == "cudnn":
+                    version = "8" if major == "11" else "9"
                 library = LIBRARIES[table]
                 library = library % version if "%" in library else library
                 libraries[table] = load(how, library, folder)

@@ -27,6 +27,7 @@
 
 #include "../../shim/api/cuda_abi.h"
 #include "../../shim/api/cublaslt_abi.h"
+#include "../../shim/api/cudnn_abi.h"
 #include "../../shim/api/nccl_abi.h"
 
 /* Marks and allocator reports read what they are given, so they have a program of their own, for
@@ -40,6 +41,7 @@ struct nvtx_event;
 #define PATH_RUNTIME
 #define PATH_BLAS
 #define PATH_LT
+#define PATH_CUDNN
 #define PATH_NCCL
 #endif
 
@@ -50,9 +52,15 @@ struct nvtx_event;
 
 typedef void (*any_function)(void);
 typedef uintptr_t word;
+/* As many words as the longest list of parameters; the numbers after them are for those that are
+ * double or float, which have registers of their own. */
 typedef int (*words_function)(word, word, word, word, word, word, word, word, word, word, word,
 			      word, word, word, word, word, word, word, word, word, word, word,
-			      word, word);
+			      word, word, word, word, word, word, word, word, word, word, word,
+			      word, word, word, double, double);
+#define WORDS(v)                                                                                   \
+	v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v,  \
+		v, v, v, v, v, v, 0.25, 0.5
 
 #define PATH_ROW(name, params, args) int name params;
 #include "path_rows.h"
@@ -114,8 +122,7 @@ static void call_all(void)
 		words_function function = (words_function)found;
 		word v = value;
 		errno = 111;
-		int status = function(v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v,
-				      v, v, v);
+		int status = function(WORDS(v));
 		if (rows[i].is_void)
 			status = 0;
 		printf("%s %d %d\n", rows[i].name, status, errno);
@@ -151,16 +158,14 @@ static void *load(void *unused)
 
 static void call_while_loading(void)
 {
-	const char *const first[] = {"cuInit", "cudaMalloc", "cublasCreate_v2", "cublasLtCreate",
-				     "ncclMemAlloc"};
+	const char *const first[] = {"cuInit",	       "cudaMalloc",  "cublasCreate_v2",
+				     "cublasLtCreate", "cudnnCreate", "ncclMemAlloc"};
 	pthread_t thread;
 	word v = value;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t j = 0; j < sizeof(first) / sizeof(first[0]); j++) {
 			if (!strcmp(rows[i].name, first[j]))
-				((words_function)rows[i].linked)(v, v, v, v, v, v, v, v, v, v, v, v,
-								 v, v, v, v, v, v, v, v, v, v, v,
-								 v);
+				((words_function)rows[i].linked)(WORDS(v));
 		}
 	}
 	pthread_create(&thread, NULL, load, NULL);

@@ -31,6 +31,12 @@ static void cublaslt_name(const char *name)
 		printf("%s@libcublasLt.so.%d\n", name, major);
 }
 
+static void cudnn_name(const char *name)
+{
+	for (int major = 8; major <= 9; major++)
+		printf("%s@libcudnn.so.%d\n", name, major);
+}
+
 static void plain_name(const char *name)
 {
 	puts(name);
@@ -55,6 +61,10 @@ int main(void)
 #define ROW(name, twin, check, effect, params, args, before, ...) cublaslt_name(#name);
 #include "../../shim/api/rows.h"
 #include "../../shim/api/cublaslt.def"
+#include "../../shim/api/rows_end.h"
+#define ROW(name, twin, check, effect, params, args, before, ...) cudnn_name(#name);
+#include "../../shim/api/rows.h"
+#include "../../shim/api/cudnn.def"
 #include "../../shim/api/rows_end.h"
 #define ROW(name, twin, check, effect, params, args, before, ...) plain_name(#name);
 #include "../../shim/api/rows.h"
