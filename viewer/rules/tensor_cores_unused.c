@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "conv_alignment.h"
 #include "product_model.h"
 
 #define SHARE_PERCENT 5.0
@@ -38,6 +39,17 @@ static int64_t excused_ns(const struct rule_context *context)
 		    product_is_at_memory_roof(context, i))
 			excused += use->busy_ns;
 	}
+	for (uint32_t i = 0; i < model->conv_count; i++) {
+		const struct shape_use *use = &context->work.convs[i];
+		const struct conv_shape *shape = &model->convs[i];
+
+		/* Depthwise: a channel meets no other one, so that there is no product of matrices
+		 * in it. */
+		if (use->products && model->kernels[use->kernel].traits.is_fp32_simt &&
+		    !(shape->math_flags & WORK_MATH_PEDANTIC) && shape->groups > 1 &&
+		    shape->groups == shape->channels_in)
+			excused += use->busy_ns;
+	}
 	return excused;
 }
 
@@ -56,6 +68,18 @@ static void speedups(const struct rule_context *context, double *least, double *
 		*most = 1;
 	if (*least < 1)
 		*least = 1;
+}
+
+/* What is computed, where the kernel with most time belongs to a convolution. */
+static void add_convolution(struct finding *finding, const struct model *model, uint32_t launch)
+{
+	uint32_t call = model_call_conv(model, launch);
+	char text[160];
+
+	if (call == MODEL_NONE || !model->convs[model->calls[call].detail].dimensions)
+		return;
+	conv_describe(&model->convs[model->calls[call].detail], text, sizeof(text));
+	finding_text(finding, "convolution", text);
 }
 
 static void raise(struct rule_context *context, const struct kernel_sum *sum, double busy_ms,
@@ -86,6 +110,7 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 	finding_number(finding, "kernels_per_step", finding->per_step);
 	finding_text(finding, "compute_capability", capability);
 	finding_number(finding, "bytes_halved_ms_per_step", others_ms);
+	add_convolution(finding, context->model, sum->call);
 	finding_text(finding, "gain_from",
 		     context->gpu.row ? "peaks of the table" : "published range");
 	finding_summary(
@@ -146,8 +171,8 @@ const struct rule rule_tensor_cores_unused = {
 "precision also halves the bytes of the model's other kernels: the upper end counts half of the\n"
 "attention and of the memory-bound kernels beside it.\n"
 "\n"
-"Silent: products that ask for exact (pedantic) math, products of a vector and those at the\n"
-"memory roof, depthwise convolutions, GPUs without Tensor Cores.\n"
+"Silent: products and convolutions that ask for exact (pedantic) math, products of a vector and\n"
+"those at the memory roof, depthwise convolutions, GPUs without Tensor Cores.\n"
 "Not judged: unknown compute capability, vGPU.\n"
 "Wrong when: the results need the 23 bits of fp32.\n",
 	.run = run,

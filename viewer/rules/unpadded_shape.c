@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "alignment_cause.h"
+#include "conv_alignment.h"
 #include "product_model.h"
 
 /* Kernels whose names show small accesses where no shape explains them. */
@@ -61,6 +62,14 @@ static struct witness find_witness(const struct rule_context *context)
 
 		if (use->products && loads_less(&model->kernels[use->kernel].traits) &&
 		    gemm_alignment_of(&model->gemms[i]).fault == GEMM_ALIGNED)
+			add_witness(&witness, use->busy_ns, use->kernel, use->call);
+	}
+	for (uint32_t i = 0; i < model->conv_count; i++) {
+		const struct shape_use *use = &context->work.convs[i];
+		const struct kernel_traits *traits =
+			use->products ? &model->kernels[use->kernel].traits : NULL;
+
+		if (traits && loads_less(traits) && !conv_has_fault(&model->convs[i], traits))
 			add_witness(&witness, use->busy_ns, use->kernel, use->call);
 	}
 	return witness;
@@ -166,6 +175,7 @@ static void run(struct rule_context *context)
 		}
 	}
 	raised += raise_rest(context, causes, count);
+	raised += conv_alignment_raise(context, ALIGNMENT_SHARE_PERCENT);
 	if (rule_share(context, witness.busy_ns) >= ALIGNMENT_SHARE_PERCENT) {
 		raise_witness(context, &witness);
 		raised++;
@@ -173,12 +183,12 @@ static void run(struct rule_context *context)
 	if (!raised &&
 	    rule_share(context, product_ns - (int64_t)known_ns) >= ALIGNMENT_SHARE_PERCENT)
 		rule_not_judged(context,
-				"the shapes of the matrix products were not recorded, and their "
-				"kernels' names do not tell the alignment");
+				"the shapes of the matrix products and convolutions were not "
+				"recorded, and their kernels' names do not tell the alignment");
 	else if (!raised)
 		rule_silent(context, product_ns ? "no product with a misaligned contiguous extent "
 						  "takes 1 %% of the step"
-						: "there are no matrix products");
+						: "there are no matrix products or convolutions");
 	free(causes);
 }
 
@@ -195,6 +205,11 @@ const struct rule rule_unpadded_shape = {
 "that are contiguous nowhere, such as a batch of 31, are no fault. Products of one misaligned\n"
 "extent are one finding; extents that are below 1 % one by one are one finding together.\n"
 "Leading dimensions and pointers that alone are misaligned are GT206.\n"
+"\n"
+"A convolution is misaligned when its input or output channels are no multiple of 16 bytes, in\n"
+"either layout: Tensor Cores read channels last, and cuDNN pads and reorders what is not. A first\n"
+"layer (up to 4 input channels, which have kernels of their own) and grouped convolutions are not\n"
+"judged by their shape. Convolutions of one number of channels are one finding.\n"
 "\n"
 "Witness: a Tensor Core kernel named alignN with N elements below 16 bytes. A name that says\n"
 "full alignment or CUDA cores (simt) overrules the shape; it is then silent, unless the library\n"

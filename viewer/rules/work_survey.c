@@ -32,10 +32,14 @@ struct survey_pass {
 	struct work_survey *survey;
 };
 
-static void add_to_shape(struct survey_pass *pass, const struct gpu_op *op, uint32_t product)
+static bool is_product_kernel(const struct gpu_op *op)
 {
-	const struct host_call *call = &pass->model->calls[product];
-	struct shape_use *use = &pass->survey->shapes[call->detail];
+	return op->kernel_class == KERNEL_GEMM || op->kernel_class == KERNEL_CONV;
+}
+
+static void add_to_shape(struct survey_pass *pass, struct shape_use *use, const struct gpu_op *op,
+			 uint32_t product)
+{
 	int64_t busy_ns = op->end_ns - op->begin_ns;
 
 	pass->survey->product_ns += busy_ns;
@@ -55,11 +59,36 @@ static void add_to_shape(struct survey_pass *pass, const struct gpu_op *op, uint
 	}
 }
 
+/* The call whose shape explains this kernel, and what is kept of that shape. */
+static struct shape_use *shape_of(struct survey_pass *pass, const struct gpu_op *op, uint32_t *call,
+				  uint8_t *math_flags)
+{
+	const struct model *model = pass->model;
+
+	*call = model_call_gemm(model, model_op_call(op));
+	if (*call != MODEL_NONE) {
+		uint32_t shape = model->calls[*call].detail;
+
+		*math_flags = model->gemms[shape].math_flags;
+		return &pass->survey->shapes[shape];
+	}
+	*call = is_product_kernel(op) ? model_call_conv(model, model_op_call(op)) : MODEL_NONE;
+	if (*call != MODEL_NONE && model->convs[model->calls[*call].detail].dimensions) {
+		uint32_t shape = model->calls[*call].detail;
+
+		*math_flags = model->convs[shape].math_flags;
+		return &pass->survey->convs[shape];
+	}
+	return NULL;
+}
+
 static void add_kernel(void *context, const struct gpu_op *op)
 {
 	struct survey_pass *pass = context;
 	struct kernel_use *use;
+	struct shape_use *shape;
 	uint32_t product;
+	uint8_t math_flags = 0;
 	int64_t busy_ns = op->end_ns - op->begin_ns;
 
 	if (op->type != GPU_OP_KERNEL)
@@ -71,16 +100,13 @@ static void add_kernel(void *context, const struct gpu_op *op)
 		use->longest_ns = busy_ns;
 		use->call = op->call;
 	}
-	product = model_call_gemm(pass->model, model_op_call(op));
-	if (product != MODEL_NONE) {
-		const struct gemm_shape *shape =
-			&pass->model->gemms[pass->model->calls[product].detail];
-
+	shape = shape_of(pass, op, &product, &math_flags);
+	if (shape) {
 		use->shaped_ns += busy_ns;
-		if (shape->math_flags & WORK_MATH_PEDANTIC)
+		if (math_flags & WORK_MATH_PEDANTIC)
 			use->pedantic_ns += busy_ns;
-		add_to_shape(pass, op, product);
-	} else if (op->kernel_class == KERNEL_GEMM || op->kernel_class == KERNEL_CONV) {
+		add_to_shape(pass, shape, op, product);
+	} else if (is_product_kernel(op)) {
 		pass->survey->product_ns += busy_ns;
 	}
 }
@@ -91,6 +117,7 @@ void work_survey_build(const struct model *model, size_t device, struct work_sur
 
 	memset(survey, 0, sizeof(*survey));
 	survey->shapes = xcalloc(model->gemm_count + 1, sizeof(*survey->shapes));
+	survey->convs = xcalloc(model->conv_count + 1, sizeof(*survey->convs));
 	survey->kernels = xcalloc(model->kernel_count + 1, sizeof(*survey->kernels));
 	work_visit_steady(model, device, add_kernel, &pass);
 	for (size_t i = 0; i < model->call_count; i++) {
@@ -104,6 +131,7 @@ void work_survey_build(const struct model *model, size_t device, struct work_sur
 void work_survey_free(struct work_survey *survey)
 {
 	free(survey->shapes);
+	free(survey->convs);
 	free(survey->kernels);
 	memset(survey, 0, sizeof(*survey));
 }

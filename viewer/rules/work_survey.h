@@ -10,7 +10,7 @@
 
 #define WORK_MATH_PEDANTIC 2 /* in gemm_shape.math_flags: exact math was asked for */
 
-/* Of one shape. */
+/* Of one shape, of a product or a convolution. */
 struct shape_use {
 	int64_t busy_ns, heaviest_ns;
 	uint64_t products;
@@ -24,17 +24,20 @@ struct shape_use {
 /* Of one kernel. */
 struct kernel_use {
 	int64_t busy_ns, longest_ns;
-	int64_t shaped_ns;   /* within products whose shape is known */
-	int64_t pedantic_ns; /* within products that ask for exact math */
+	int64_t shaped_ns;   /* within products and convolutions whose shape is known */
+	int64_t pedantic_ns; /* within such that ask for exact math */
 	uint64_t launches;
 	uint32_t call; /* that launched the longest one */
 };
 
 struct work_survey {
-	struct shape_use *shapes;   /* by index of model->gemms */
+	struct shape_use *shapes; /* by index of model->gemms */
+	/* By index of model->convs; only the kernels that do the arithmetic, not what turns layouts
+	 * round inside the same call. */
+	struct shape_use *convs;
 	struct kernel_use *kernels; /* by index of model->kernels */
-	int64_t product_ns;	    /* matrix products, and convolutions without a shape */
-	int64_t shaped_ns;	    /* products with a shape */
+	int64_t product_ns;	    /* matrix products and convolutions */
+	int64_t shaped_ns;	    /* those with a shape */
 	uint64_t refused;	    /* products that the library returned with an error */
 };
 
