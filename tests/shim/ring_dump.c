@@ -237,6 +237,10 @@ static bool print_host(FILE *out, const struct kept *entry)
 			r->type_a, r->type_b, r->type_c, r->type_compute, r->math_flags, r->stream);
 		break;
 	}
+	case RECORD_KIND_conv:
+		print_call(out, "conv", entry);
+		ring_print_conv(out, (const void *)entry->bytes);
+		break;
 	case RECORD_KIND_graph: {
 		const struct record_graph *r = (const void *)entry->bytes;
 		print_call(out, "graph", entry);
@@ -249,17 +253,6 @@ static bool print_host(FILE *out, const struct kept *entry)
 	default:
 		return false;
 	}
-	return true;
-}
-
-/* A convolution; false: another kind of record. */
-static bool print_conv(FILE *out, const struct kept *entry)
-{
-	const struct record_head *head = (const void *)entry->bytes;
-	if (head->kind != RECORD_KIND_conv)
-		return false;
-	print_call(out, "conv", entry);
-	ring_print_conv(out, (const void *)entry->bytes);
 	return true;
 }
 
@@ -390,7 +383,7 @@ static bool print_fact(FILE *out, const struct kept *entry)
 
 static void print_payload(FILE *out, const struct kept *entry)
 {
-	if (print_host(out, entry) || print_conv(out, entry) || print_communication(out, entry) ||
+	if (print_host(out, entry) || print_communication(out, entry) ||
 	    print_gpu_work(out, entry) || print_fact(out, entry))
 		fputc('\n', out);
 }
