@@ -11,7 +11,7 @@
 
 #include "event_model.h"
 
-#define PATTERN_RECORD_BYTES 160u /* room for the longest record */
+#define PATTERN_RECORD_BYTES 176u /* room for the longest record */
 
 struct pattern_set {
 	uint32_t segment; /* 0: none yet */
