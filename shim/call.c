@@ -130,28 +130,53 @@ static void name_api(struct thread *thread, uint16_t api, enum record_kind kind)
 		atomic_store_explicit(&api_named[api], 1, memory_order_relaxed);
 }
 
-void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
+/* Writes between two of these stay apart. Fields of struct call that were stored one by one and are
+ * loaded as one wider word make the processor wait until the stores are through. */
+#define KEEP_APART() atomic_signal_fence(memory_order_seq_cst)
+
+static inline void *fill_part(const struct call *call, struct call_part *part,
+			      enum record_kind kind, size_t size_bytes)
 {
-	struct thread *thread = call->thread;
-	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed), 0))
-		name_api(thread, call->api, kind);
-	struct call_part *part = thread_reserve(thread, kind, size_bytes);
-	if (__builtin_expect(!part, 0))
-		return NULL;
 	part->head.kind = (uint16_t)kind;
 	part->head.size_bytes = (uint16_t)size_bytes;
 	part->head.reserved = 0;
 	part->begin_ticks = call->begin_ticks;
+	KEEP_APART();
 	part->end_ticks = call->end_ticks;
 	part->site = call->site;
 	part->call_id = call->id;
+	KEEP_APART();
 	part->parent_id = call->parent;
 	part->correlation = call->correlation;
 	part->status = call->status;
 	part->api = call->api;
+	KEEP_APART();
 	part->flags = call->flags;
-	part->device = thread->device;
+	part->device = call->thread->device;
 	return part;
+}
+
+/* The first record of a function, or no room right away. Apart, so that the usual way needs no
+ * registers that a caller wants back. */
+static __attribute__((noinline)) void *call_record_slow(struct call *call, enum record_kind kind,
+							size_t size_bytes)
+{
+	struct thread *thread = call->thread;
+	if (!atomic_load_explicit(&api_named[call->api], memory_order_relaxed))
+		name_api(thread, call->api, kind);
+	struct call_part *part = thread_reserve(thread, kind, size_bytes);
+	return part ? fill_part(call, part, kind, size_bytes) : NULL;
+}
+
+void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
+{
+	struct call_part *part;
+	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed), 0))
+		return call_record_slow(call, kind, size_bytes);
+	part = thread_reserve_quick(call->thread, size_bytes);
+	if (__builtin_expect(!part, 0))
+		return call_record_slow(call, kind, size_bytes);
+	return fill_part(call, part, kind, size_bytes);
 }
 
 void call_after_fork(void)

@@ -14,9 +14,9 @@ struct ends {
 	uint8_t dst_kind, src_kind;
 };
 
-static void write_copy(struct call *call, const struct ends *ends, uint64_t size_bytes,
-		       unsigned int direction, uint32_t peer_device, const void *stream,
-		       unsigned int flags)
+static inline __attribute__((always_inline)) void
+put_copy(struct call *call, const struct ends *ends, uint64_t size_bytes, unsigned int direction,
+	 uint32_t peer_device, const void *stream, unsigned int flags)
 {
 	call->flags |= (uint16_t)(flags | captured_flag(call, stream, GRAPH_NODE_COPY));
 	struct record_copy *copy = call_record(call, RECORD_KIND_copy, sizeof(*copy));
@@ -33,6 +33,13 @@ static void write_copy(struct call *call, const struct ends *ends, uint64_t size
 	copy->peer_device = peer_device;
 	gpu_events_told_copy(call->thread, copy);
 	thread_commit(call->thread);
+}
+
+static void write_copy(struct call *call, const struct ends *ends, uint64_t size_bytes,
+		       unsigned int direction, uint32_t peer_device, const void *stream,
+		       unsigned int flags)
+{
+	put_copy(call, ends, size_bytes, direction, peer_device, stream, flags);
 }
 
 /* A host address in nothing that was seen is pageable, unless an update of the table was lost. */
@@ -103,7 +110,7 @@ void capture_copy(struct call *call, const void *dst, const void *src, size_t si
 	default:
 		direction = guess_direction(&ends);
 	}
-	write_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
+	put_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
 }
 
 /* Of a copy with something unnamed (a symbol, an array) only the other end's address is known. */

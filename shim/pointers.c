@@ -15,20 +15,10 @@
 #include "hash.h"
 #include "spin.h"
 
-#define PAGE_SHIFT    12
-#define BLOCK_SHIFT   21
-#define MIDDLE_SHIFT  30
-#define TOP_SHIFT     39
-#define FANOUT	      512u
-#define ADDRESS_LIMIT (1ull << 48)
-
-/* A block is wholly of one kind (kind << 1 | 1), or an array of pages, or nothing (0). A page holds
- * its kind and how many allocations touch it. */
-#define PAGE_KIND(page) ((page)&15u)
-#define PAGE_ONE	16u
+#define PAGE_ONE 16u /* in a page, above its kind: how many allocations touch it */
 typedef _Atomic uintptr_t node_slot;
 
-static node_slot top[FANOUT];
+_Atomic uintptr_t pointers_top[POINTERS_FANOUT];
 static _Atomic uint32_t incomplete;
 
 #define SHARDS	    64u
@@ -67,34 +57,6 @@ static void *pages(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static unsigned int index_at(uint64_t address, int shift)
-{
-	return (unsigned int)(address >> shift) & (FANOUT - 1);
-}
-
-unsigned int pointers_kind(const void *pointer)
-{
-	uint64_t address = (uintptr_t)pointer;
-	if (address >= ADDRESS_LIMIT)
-		return MEMORY_UNKNOWN;
-	uintptr_t middle =
-		atomic_load_explicit(&top[index_at(address, TOP_SHIFT)], memory_order_acquire);
-	if (!middle)
-		return MEMORY_UNKNOWN;
-	uintptr_t blocks = atomic_load_explicit(
-		&((node_slot *)middle)[index_at(address, MIDDLE_SHIFT)], memory_order_acquire);
-	if (!blocks)
-		return MEMORY_UNKNOWN;
-	uintptr_t block = atomic_load_explicit(
-		&((node_slot *)blocks)[index_at(address, BLOCK_SHIFT)], memory_order_acquire);
-	if (!block)
-		return MEMORY_UNKNOWN;
-	if (block & 1)
-		return (unsigned int)(block >> 1);
-	return PAGE_KIND(atomic_load_explicit(
-		&((_Atomic uint16_t *)block)[index_at(address, PAGE_SHIFT)], memory_order_relaxed));
-}
-
 /* The child array of a slot, made when missing; NULL without memory. */
 static void *child(node_slot *slot, size_t bytes)
 {
@@ -117,16 +79,16 @@ static _Atomic uint16_t *block_pages(node_slot *slot)
 	uintptr_t found = atomic_load_explicit(slot, memory_order_acquire);
 	if (found && !(found & 1))
 		return (_Atomic uint16_t *)found;
-	_Atomic uint16_t *fresh = pages(FANOUT * sizeof(*fresh));
+	_Atomic uint16_t *fresh = pages(POINTERS_FANOUT * sizeof(*fresh));
 	if (!fresh)
 		return NULL;
-	for (unsigned int i = 0; found && i < FANOUT; i++)
+	for (unsigned int i = 0; found && i < POINTERS_FANOUT; i++)
 		atomic_store_explicit(&fresh[i], (uint16_t)(PAGE_ONE | found >> 1),
 				      memory_order_relaxed);
 	if (atomic_compare_exchange_strong_explicit(slot, &found, (uintptr_t)fresh,
 						    memory_order_acq_rel, memory_order_acquire))
 		return fresh;
-	munmap((void *)(uintptr_t)fresh, FANOUT * sizeof(*fresh));
+	munmap((void *)(uintptr_t)fresh, POINTERS_FANOUT * sizeof(*fresh));
 	return found & 1 ? block_pages(slot) : (_Atomic uint16_t *)found;
 }
 
@@ -140,7 +102,7 @@ static void mark_page(_Atomic uint16_t *page, unsigned int kind, bool add)
 		else if (users <= 1)
 			fresh = 0;
 		else
-			fresh = (uint16_t)((users - 1) * PAGE_ONE | PAGE_KIND(old));
+			fresh = (uint16_t)((users - 1) * PAGE_ONE | POINTERS_PAGE_KIND(old));
 	} while (!atomic_compare_exchange_weak_explicit(page, &old, fresh, memory_order_relaxed,
 							memory_order_relaxed));
 }
@@ -148,25 +110,26 @@ static void mark_page(_Atomic uint16_t *page, unsigned int kind, bool add)
 static void mark_range(uint64_t begin, uint64_t size, unsigned int kind, bool add)
 {
 	uint64_t end = begin + size;
-	if (!size || end < begin || end > ADDRESS_LIMIT) {
+	if (!size || end < begin || end > POINTERS_LIMIT) {
 		if (add)
 			lost_update();
 		return;
 	}
 	for (uint64_t at = begin; at < end;) {
-		uint64_t block_begin = at >> BLOCK_SHIFT << BLOCK_SHIFT;
-		uint64_t block_end = block_begin + (1ull << BLOCK_SHIFT);
+		uint64_t block_begin = at >> POINTERS_BLOCK_SHIFT << POINTERS_BLOCK_SHIFT;
+		uint64_t block_end = block_begin + (1ull << POINTERS_BLOCK_SHIFT);
 		uint64_t stop = block_end < end ? block_end : end;
-		node_slot *middle =
-			child(&top[index_at(at, TOP_SHIFT)], FANOUT * sizeof(node_slot));
-		node_slot *blocks = middle ? child(&middle[index_at(at, MIDDLE_SHIFT)],
-						   FANOUT * sizeof(node_slot))
-					   : NULL;
+		node_slot *middle = child(&pointers_top[pointers_index(at, POINTERS_TOP_SHIFT)],
+					  POINTERS_FANOUT * sizeof(node_slot));
+		node_slot *blocks =
+			middle ? child(&middle[pointers_index(at, POINTERS_MIDDLE_SHIFT)],
+				       POINTERS_FANOUT * sizeof(node_slot))
+			       : NULL;
 		if (!blocks) {
 			lost_update();
 			return;
 		}
-		node_slot *slot = &blocks[index_at(at, BLOCK_SHIFT)];
+		node_slot *slot = &blocks[pointers_index(at, POINTERS_BLOCK_SHIFT)];
 		uintptr_t whole = atomic_load_explicit(slot, memory_order_acquire);
 		if (at == block_begin && stop == block_end && (!whole || whole & 1)) {
 			atomic_store_explicit(slot, add ? (uintptr_t)kind << 1 | 1 : 0,
@@ -177,8 +140,9 @@ static void mark_range(uint64_t begin, uint64_t size, unsigned int kind, bool ad
 				lost_update();
 				return;
 			}
-			for (uint64_t p = at >> PAGE_SHIFT; p <= (stop - 1) >> PAGE_SHIFT; p++)
-				mark_page(&page[p & (FANOUT - 1)], kind, add);
+			for (uint64_t p = at >> POINTERS_PAGE_SHIFT;
+			     p <= (stop - 1) >> POINTERS_PAGE_SHIFT; p++)
+				mark_page(&page[p & (POINTERS_FANOUT - 1)], kind, add);
 		}
 		at = stop;
 	}

@@ -31,15 +31,23 @@ uint64_t ring_writer_used(const struct ring_writer *writer);
 /* Counts a record that was lost. */
 void ring_writer_drop(struct ring_writer *writer, unsigned int kind);
 
-/* Room for size_bytes (a multiple of 8, at most 65528), contiguous; NULL when the ring is full. */
-static inline void *ring_writer_reserve(struct ring_writer *writer, size_t size_bytes)
+/* Room for size_bytes (a multiple of 8, at most 65528), contiguous; NULL when the ring is full. The
+ * quick one gives up where the tail has to be looked at. */
+static inline void *ring_writer_reserve_quick(const struct ring_writer *writer, size_t size_bytes)
 {
 	uint64_t offset = writer->head & (uint64_t)(writer->data_bytes - 1);
 	if (__builtin_expect(writer->head + size_bytes <= writer->limit &&
 				     offset + size_bytes <= writer->data_bytes,
 			     1))
 		return writer->data + offset;
-	return ring_writer_reserve_slow(writer, size_bytes);
+	return NULL;
+}
+
+static inline void *ring_writer_reserve(struct ring_writer *writer, size_t size_bytes)
+{
+	void *room = ring_writer_reserve_quick(writer, size_bytes);
+	return __builtin_expect(room != NULL, 1) ? room
+						 : ring_writer_reserve_slow(writer, size_bytes);
 }
 
 /* Publishes the record just reserved. Pairs with the collector's acquire load of head. */

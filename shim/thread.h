@@ -87,6 +87,22 @@ static inline void *thread_reserve(struct thread *thread, unsigned int kind, siz
 	return record;
 }
 
+/* The same where the room is there at once; NULL: nothing was done, ask thread_reserve(). */
+static inline void *thread_reserve_quick(struct thread *thread, size_t size_bytes)
+{
+	if (__builtin_expect((thread->is_live ^ 1) | thread->is_writing, 0))
+		return NULL;
+	thread->is_writing = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	void *record = ring_writer_reserve_quick(&thread->ring, size_bytes);
+	if (__builtin_expect(!record, 0)) {
+		thread->is_writing = 0;
+		return NULL;
+	}
+	thread->reserved_bytes = size_bytes;
+	return record;
+}
+
 static inline void thread_commit(struct thread *thread)
 {
 	ring_writer_commit(&thread->ring, thread->reserved_bytes);
