@@ -33,7 +33,7 @@
 #define CLOSE_HEARTBEAT_NS 1000000000ull
 #define FLUSH_LIMIT_NS	   20000000ull
 #define SILENT_NS	   200000000ull /* without a heartbeat, after which it may be dead */
-#define NOTICE_EVERY_NS	   1000000000ull
+#define NOTICE_EVERY_NS	   100000000ull
 #define FLUSH_EVERY_NS	   1000000000ull
 #define INFO_VALUE_BYTES   4096u
 
@@ -257,12 +257,14 @@ void session_close(void)
 		thread_retire(thread_now);
 	}
 	atomic_store_explicit(&control->session_ended, 1, memory_order_release);
-	/* The collector holds the file; a program that starts next may want to read it. */
+	/* The collector holds the file; a program that starts next may want to read it. Looks for
+	 * its death begin anew: waiting for the dead would be a second. */
+	atomic_store_explicit(&last_notice_ns, 0, memory_order_relaxed);
 	while (now_ns - begin_ns < CLOSE_LIMIT_NS) {
 		if (atomic_load_explicit(&control->collector_state, memory_order_acquire) !=
 		    RING_COLLECTOR_READY)
 			break;
-		give_up_without_collector(control, now_ns);
+		session_notice_collector();
 		uint64_t heartbeat_ns = atomic_load_explicit(&control->collector_heartbeat_ns,
 							     memory_order_relaxed);
 		if (now_ns > heartbeat_ns && now_ns - heartbeat_ns > CLOSE_HEARTBEAT_NS &&

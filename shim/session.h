@@ -24,15 +24,17 @@ void session_close(void);
 /* In a forked child: let go of the parent's memory. */
 void session_forget(void);
 
-/* A ring for one thread: claims a slot with at least data_bytes, mapped and backed by memory. */
+/* A ring for one thread: claims a slot with data_bytes, mapped and backed by memory; with less,
+ * down to least_bytes, where memory is short. Once half of it is used, first rings become smaller
+ * by themselves, so that more threads get one. */
 struct session_ring {
 	struct ring_header *header;
 	uint32_t data_bytes;
 	uint32_t slot;
 	uint64_t head;
 };
-int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed_ticks,
-		       struct session_ring *ring);
+int session_ring_claim(uint32_t data_bytes, uint32_t least_bytes, uint32_t thread_id,
+		       uint64_t claimed_ticks, struct session_ring *ring);
 /* The ring of a thread that has ended, with at least room_bytes left, before the collector has
  * drained it. The caller's first record must be a ring_owner. -ENOSPC: there is none. */
 int session_ring_take_over(uint32_t room_bytes, struct session_ring *ring);
@@ -45,9 +47,9 @@ void session_count_unrecorded(void);
 /* Waits until everything committed so far is written: at most 20 ms, at most once a second. */
 void session_flush_wait(void);
 
-/* Where something is slow anyway: looks whether the collector has died, at most once a second and
- * only when it gives no sign of life. If so nothing more is recorded: a call costs one branch, and
- * the file ends where the collector did. */
+/* Where something is slow anyway: looks whether the collector has died, at most ten times a second
+ * and only when it gives no sign of life. If so nothing more is recorded: a call costs one branch,
+ * and the file ends where the collector did. */
 void session_notice_collector(void);
 
 /* One fact about the session, from the calling thread's ring. */

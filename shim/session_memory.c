@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +17,8 @@
 #include "session.h"
 #include "session_backing.h"
 
-#define PAGE_LARGEST 65536u /* rings start on pages of every supported page size */
+#define PAGE_LARGEST 65536u
+#define FAIR_RINGS   128u /* that what is left of the memory shall have room for */
 
 static struct {
 	struct session_backing backing;
@@ -101,8 +103,9 @@ void session_memory_forget(void)
 /* Maps data_bytes more of the memory; NULL when memory, budget or descriptor is gone. */
 static struct ring_header *map_ring(uint32_t data_bytes, uint64_t *offset)
 {
-	uint64_t size = ((uint64_t)data_bytes + RING_HEADER_BYTES + PAGE_LARGEST - 1) &
-			~(uint64_t)(PAGE_LARGEST - 1);
+	/* Rings start on pages of the system. */
+	uint64_t page = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : PAGE_LARGEST;
+	uint64_t size = ((uint64_t)data_bytes + RING_HEADER_BYTES + page - 1) & ~(page - 1);
 
 	if (!is_usable())
 		return NULL;
@@ -154,10 +157,24 @@ static struct ring_slot *take_slot(bool mapped, uint32_t bytes, uint32_t *index)
 	return NULL;
 }
 
-int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed_ticks,
-		       struct session_ring *ring)
+/* The size of a thread's first ring, which may grow, as long as there are few. */
+static uint32_t fair_bytes(uint32_t bytes, uint32_t least_bytes)
 {
-	uint32_t bytes = round_up(data_bytes), index;
+	uint64_t used_bytes = atomic_load_explicit(&memory.used_bytes, memory_order_relaxed);
+	uint64_t left_bytes =
+		memory.backing.size_bytes > used_bytes ? memory.backing.size_bytes - used_bytes : 0;
+	if (left_bytes >= memory.backing.size_bytes / 2)
+		return bytes;
+	while (bytes / 2 >= least_bytes && bytes > left_bytes / FAIR_RINGS)
+		bytes /= 2;
+	return bytes;
+}
+
+int session_ring_claim(uint32_t data_bytes, uint32_t least_bytes, uint32_t thread_id,
+		       uint64_t claimed_ticks, struct session_ring *ring)
+{
+	uint32_t bytes = round_up(data_bytes), least = round_up(least_bytes), index;
+	bytes = fair_bytes(bytes, least);
 	struct ring_slot *slot = take_slot(true, bytes, &index);
 	if (!slot) {
 		slot = take_slot(false, bytes, &index);
@@ -165,7 +182,7 @@ int session_ring_claim(uint32_t data_bytes, uint32_t thread_id, uint64_t claimed
 			return -ENOSPC;
 		uint64_t offset;
 		struct ring_header *header = map_ring(bytes, &offset);
-		while (!header && bytes > RING_MIN_BYTES) {
+		while (!header && bytes / 2 >= least) {
 			bytes /= 2; /* better a small ring than none */
 			header = map_ring(bytes, &offset);
 		}

@@ -29,6 +29,7 @@
 #define GROWTH_FACTOR	     4u
 #define GROWTH_MAX_BYTES     (4u * 1024 * 1024)
 #define TAKE_OVER_MIN_BYTES  (8u * 1024)
+#define NO_RING_PAUSE_NS     1000000ull
 #define WAIT_PER_CALL_NS     1000000ull
 #define OWN_WAIT_NS	     200000000ull
 #define WAIT_PER_RUN_NS	     100000000ull
@@ -45,6 +46,9 @@ static _Atomic uint8_t block_used[RING_SLOT_COUNT];
 static pthread_key_t exit_key;
 static bool exit_key_exists;
 static _Atomic uint64_t waited_ns;
+/* Where there is no ring to be had, a thread without one asks again with its next call: not with
+ * every one of them. 0: a ring may have come free. */
+static _Atomic uint64_t no_ring_until_ns;
 
 /* Runs when a thread ends; other destructors may still call CUDA, which attaches again. */
 static void thread_ended(void *block)
@@ -125,7 +129,8 @@ static bool ring_get(struct thread *thread)
 	uint32_t wanted_bytes = (uint32_t)shim_options.ring_kib * 1024;
 	if (take_over(thread, wanted_bytes / 4 * 3))
 		return true;
-	if (session_ring_claim(wanted_bytes, thread->thread_id, thread->claimed_ticks, &ring))
+	if (session_ring_claim(wanted_bytes, RING_MIN_BYTES, thread->thread_id,
+			       thread->claimed_ticks, &ring))
 		return take_over(thread, TAKE_OVER_MIN_BYTES);
 	ring_writer_attach(&thread->ring, ring.header, ring.data_bytes, ring.slot, ring.head);
 	return true;
@@ -141,6 +146,9 @@ struct thread *thread_attach(void)
 {
 	if (thread_now != &thread_idle && thread_now->is_live)
 		return thread_now;
+	uint64_t until_ns = atomic_load_explicit(&no_ring_until_ns, memory_order_relaxed);
+	if (until_ns && ticks_monotonic() < until_ns)
+		return NULL;
 	int saved_errno = errno;
 	/* Muted meanwhile: pthread_setspecific may allocate, and allocators have been seen to call
 	 * CUDA. */
@@ -154,6 +162,10 @@ struct thread *thread_attach(void)
 		if (!has_ring || pthread_setspecific(exit_key, thread)) {
 			if (has_ring)
 				session_ring_retire(thread->ring.slot, thread->ring.head, false);
+			else
+				atomic_store_explicit(&no_ring_until_ns,
+						      ticks_monotonic() + NO_RING_PAUSE_NS,
+						      memory_order_relaxed);
 			block_give(thread);
 			thread = NULL;
 		} else {
@@ -169,6 +181,7 @@ struct thread *thread_attach(void)
 void thread_retire(struct thread *thread)
 {
 	session_ring_retire(thread->ring.slot, thread->ring.head, false);
+	atomic_store_explicit(&no_ring_until_ns, 0, memory_order_relaxed);
 	thread_now = &thread_idle;
 	site_thread_retire(thread);
 	block_give(thread);
@@ -185,6 +198,7 @@ void thread_forget_all(void)
 	thread_now = &thread_idle;
 	thread_capture_switch = &switch_off;
 	atomic_store_explicit(&waited_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&no_ring_until_ns, 0, memory_order_relaxed);
 }
 
 /* Moves the thread to a larger ring. What is in the old one stays readable until it is drained. */
@@ -196,7 +210,10 @@ static bool thread_grow(struct thread *thread)
 		bytes = GROWTH_MAX_BYTES;
 	if (bytes <= thread->ring.data_bytes)
 		return false;
-	if (session_ring_claim((uint32_t)bytes, thread->thread_id, thread->claimed_ticks, &ring))
+	/* Never to a smaller one: that a thread's records in smaller rings are older is what the
+	 * collector goes by. */
+	if (session_ring_claim((uint32_t)bytes, thread->ring.data_bytes * 2, thread->thread_id,
+			       thread->claimed_ticks, &ring))
 		return false;
 	uint32_t old_slot = thread->ring.slot;
 	uint64_t old_head = thread->ring.head;

@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 		PRINT(cudaGetDeviceCount(&count));
 		PRINT(cudaRuntimeGetVersion(&count));
 	} else if (!strcmp(mode, "threads")) {
-		run_threads(8, number);
+		run_threads(argc > 3 ? atoi(argv[3]) : 8, number);
 	} else if (!strcmp(mode, "destructor")) {
 		pthread_t thread;
 		cudaFree(NULL);

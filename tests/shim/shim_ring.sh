@@ -49,15 +49,24 @@ case_waiting_has_a_budget() {
 	[ $ms -lt 5000 ] || fail "waited $ms ms"
 }
 
+# 48 threads at a time, with memory for four rings of the usual size. What threads call while the session
+# is being opened, which takes long on a busy machine, has no ring: their first calls.
+case_rings_become_smaller_when_memory_is_short() {
+	export GPUTRACE_MEMORY_MIB=4 GPUTRACE_RING_KIB=1024 GPUTRACE_GPU=off GPUTRACE_TEST_RING_DUMP=slow
+	same_with_and_without "$runtime" threads 1 48
+	dump >"$work/dump.txt"
+	has_not "$work/dump.txt" '^dropped' "nothing dropped"
+	[ "$(count "$work/dump.txt" 'set\tapi=cudaMemset\t')" -ge 2300 ] || fail "nearly every call of 48 threads"
+}
+
 case_threads_without_a_ring_are_counted() {
-	export GPUTRACE_MEMORY_MIB=1 GPUTRACE_RING_KIB=256 GPUTRACE_GPU=off
-	same_with_and_without "$runtime" threads 1
+	export GPUTRACE_MEMORY_MIB=1 GPUTRACE_RING_KIB=256 GPUTRACE_GPU=off GPUTRACE_TEST_RING_DUMP=slow
+	same_with_and_without "$runtime" threads 1 64
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" '^end.*bad=0' "a clean end"
 	local written=$(count "$work/dump.txt" 'set\tapi=cudaMemset\t')
-	[ "$written" -lt 400 ] || has "$work/dump.txt" 'unrecorded=0' "all or counted"
 	# A ring with little room that is taken over may fill, which is counted as well.
-	[ "$written" -eq 400 ] || has "$work/dump.txt" 'unrecorded=[1-9]|^dropped\t' "what has no room is counted"
+	[ "$written" -eq 3200 ] || has "$work/dump.txt" 'unrecorded=[1-9]|^dropped\t' "what has no room is counted"
 }
 
 case_a_file_size_limit_does_not_kill_the_program() {
