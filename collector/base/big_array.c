@@ -36,6 +36,7 @@
 #define DEFAULT_LIMIT_BYTES (512u << 20)
 #define LEAST_LIMIT_BYTES   (16u << 20)
 #define RELIEF_PERIOD_NS    5000000
+#define SPARES		    4
 
 struct region {
 	char *address;
@@ -47,7 +48,8 @@ static struct {
 	pthread_mutex_t lock; /* of the list, against the thread that relieves */
 	struct region *items;
 	size_t count, capacity;
-	size_t memory_bytes;
+	size_t memory_bytes;	      /* of items in memory and of spares */
+	struct region spares[SPARES]; /* freed memory, ready for the next array */
 	/* What the thread reads without the lock: a late answer only relieves later. */
 	_Atomic size_t file_bytes, limit_bytes; /* limit 0: not known yet */
 	bool has_thread, has_warned;
@@ -254,14 +256,68 @@ static void region_unmap(const struct region *region)
 		close(region->fd);
 }
 
-static void *region_new(size_t bytes)
-{
-	struct region region = {.bytes = bytes, .fd = -1};
+/* ---- spares: a page that was in use costs less than a new one ---- */
 
-	if (!fits_into_memory(bytes))
-		region.fd = file_new(bytes);
-	region.address = map_region(bytes, region.fd);
-	count_region(&region);
+/* The smallest one that is large enough and not twice as large; none has no bytes. */
+static struct region spare_take(size_t bytes)
+{
+	struct region *best = NULL, taken = {.fd = -1};
+
+	for (size_t i = 0; i < SPARES; i++) {
+		struct region *spare = &regions.spares[i];
+
+		if (spare->bytes >= bytes && spare->bytes / 2 <= bytes &&
+		    (!best || spare->bytes < best->bytes))
+			best = spare;
+	}
+	if (best) {
+		taken = *best;
+		best->bytes = 0;
+	}
+	return taken;
+}
+
+static void spare_keep(const struct region *freed)
+{
+	struct region *smallest = &regions.spares[0];
+
+	for (size_t i = 1; i < SPARES; i++) {
+		if (regions.spares[i].bytes < smallest->bytes)
+			smallest = &regions.spares[i];
+	}
+	if (smallest->bytes > freed->bytes) {
+		region_unmap(freed);
+		return;
+	}
+	if (smallest->bytes)
+		region_unmap(smallest);
+	*smallest = *freed;
+}
+
+static void spares_free(void)
+{
+	for (size_t i = 0; i < SPARES; i++) {
+		if (regions.spares[i].bytes)
+			region_unmap(&regions.spares[i]);
+		regions.spares[i].bytes = 0;
+	}
+}
+
+static void *region_new(size_t bytes, bool is_zeroed)
+{
+	struct region region = spare_take(bytes);
+
+	if (region.bytes && is_zeroed)
+		memset(region.address, 0, bytes);
+	if (!region.bytes) {
+		if (!fits_into_memory(bytes))
+			spares_free();
+		if (!fits_into_memory(bytes))
+			region.fd = file_new(bytes);
+		region.bytes = bytes;
+		region.address = map_region(bytes, region.fd);
+		count_region(&region);
+	}
 	pthread_mutex_lock(&regions.lock);
 	if (regions.count == regions.capacity)
 		regions.items =
@@ -329,6 +385,10 @@ static void *region_resize(struct region *region, size_t bytes)
 	bool is_too_much = bytes > region->bytes && !fits_into_memory(bytes - region->bytes);
 	char *address;
 
+	if (is_too_much && region->fd < 0) {
+		spares_free();
+		is_too_much = !fits_into_memory(bytes - region->bytes);
+	}
 	pthread_mutex_lock(&regions.lock);
 	if (region->fd >= 0 || !is_too_much || !region_move(region, bytes, true)) {
 		if (!region_remap(region, bytes))
@@ -347,7 +407,14 @@ void *big_array_new(size_t count, size_t item_bytes)
 {
 	size_t bytes = whole_pages(count, item_bytes);
 
-	return bytes < LARGE_BYTES ? xcalloc(count, item_bytes) : region_new(bytes);
+	return bytes < LARGE_BYTES ? xcalloc(count, item_bytes) : region_new(bytes, true);
+}
+
+void *big_array_take(size_t count, size_t item_bytes)
+{
+	size_t bytes = whole_pages(count, item_bytes);
+
+	return bytes < LARGE_BYTES ? xcalloc(count, item_bytes) : region_new(bytes, false);
 }
 
 static void *resize(void *items, size_t old_count, size_t count, size_t item_bytes)
@@ -361,7 +428,7 @@ static void *resize(void *items, size_t old_count, size_t count, size_t item_byt
 		return region_resize(region, bytes);
 	if (bytes < LARGE_BYTES)
 		return xrealloc(items, count, item_bytes);
-	larger = region_new(bytes);
+	larger = region_new(bytes, false);
 	if (old_bytes)
 		memcpy(larger, items, old_bytes < bytes ? old_bytes : bytes);
 	free(items);
@@ -399,8 +466,12 @@ void big_array_free(void *items)
 	freed = *region;
 	*region = regions.items[--regions.count];
 	pthread_mutex_unlock(&regions.lock);
-	region_unmap(&freed);
+	if (freed.fd < 0)
+		spare_keep(&freed);
+	else
+		region_unmap(&freed);
 	if (!regions.count) {
+		spares_free();
 		free(regions.items);
 		regions.items = NULL;
 		regions.capacity = 0;

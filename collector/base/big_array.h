@@ -15,6 +15,8 @@
 
 /* Zeroed; exits when out of memory. Freed by big_array_free() only. */
 void *big_array_new(size_t count, size_t item_bytes);
+/* For who fills it: what it holds is anything. */
+void *big_array_take(size_t count, size_t item_bytes);
 /* As array_grow() and array_trim(); items NULL or of these functions. */
 void *big_array_grow(void *items, size_t *capacity, size_t item_bytes);
 void *big_array_trim(void *items, size_t *capacity, size_t count, size_t item_bytes);

@@ -128,7 +128,7 @@ static void keep_aside(struct sorter *sorter, size_t first, size_t count)
 	if (count > sorter->spare_items) {
 		big_array_free(sorter->spare);
 		sorter->spare_items = count + count / 4;
-		sorter->spare = big_array_new(sorter->spare_items, sorter->item_bytes);
+		sorter->spare = big_array_take(sorter->spare_items, sorter->item_bytes);
 	}
 	memcpy(sorter->spare, item(sorter, first), count * sorter->item_bytes);
 }

@@ -28,7 +28,7 @@ static int compare_by_stream(const void *left, const void *right)
 static const struct gpu_op **ops_by_stream(const struct hta_scope *scope, size_t *count)
 {
 	const struct model_device *device = &scope->model->devices[scope->device];
-	const struct gpu_op **ops = big_array_new(device->op_count + 1, sizeof(*ops));
+	const struct gpu_op **ops = big_array_take(device->op_count + 1, sizeof(*ops));
 
 	*count = 0;
 	for (size_t i = device->first_op; i < device->first_op + device->op_count; i++) {
@@ -91,7 +91,7 @@ static int compare_changes(const void *left, const void *right)
 static struct value_stats queue_length(const struct model *model, const struct gpu_op *const *ops,
 				       size_t count)
 {
-	struct change *changes = big_array_new(2 * count + 1, sizeof(*changes));
+	struct change *changes = big_array_take(2 * count + 1, sizeof(*changes));
 	struct value_list lengths = {0};
 	struct value_stats stats;
 	size_t used = 0;
@@ -197,7 +197,7 @@ void hta_bandwidth_build(const struct hta_scope *scope, struct hta_tables *table
 {
 	const struct model *model = scope->model;
 	const struct model_device *device = &model->devices[scope->device];
-	struct rate_change *changes = big_array_new(2 * device->op_count + 1, sizeof(*changes));
+	struct rate_change *changes = big_array_take(2 * device->op_count + 1, sizeof(*changes));
 
 	for (int copy = 0; copy < HTA_COPY_COUNT; copy++) {
 		size_t count = 0;

@@ -66,7 +66,7 @@ static void gather_threads(struct model *model)
 	for (size_t t = 0; t < model->thread_count; t++)
 		next[t + 1] += next[t];
 	if (!is_gathered) {
-		gathered = big_array_new(model->call_count, sizeof(*gathered));
+		gathered = big_array_take(model->call_count, sizeof(*gathered));
 		for (size_t i = 0; i < model->call_count; i++)
 			gathered[next[model->calls[i].thread]++] = model->calls[i];
 		big_array_free(model->calls);
@@ -216,7 +216,7 @@ static void correlation_build(const struct model *model, struct correlation_inde
 	}
 	if (highest < 8 * model->call_count + 65536) {
 		index->limit = (size_t)highest + 1;
-		index->table = big_array_new(index->limit, sizeof(*index->table));
+		index->table = big_array_take(index->limit, sizeof(*index->table));
 		memset(index->table, 0xff, index->limit * sizeof(*index->table));
 	}
 	for (uint32_t i = 0; i < model->call_count; i++) {

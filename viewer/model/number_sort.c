@@ -64,7 +64,7 @@ void number_sort(double *numbers, size_t count)
 			qsort(numbers, count, sizeof(*numbers), compare_numbers);
 		return;
 	}
-	keys = big_array_new(2 * count, sizeof(*keys));
+	keys = big_array_take(2 * count, sizeof(*keys));
 	from = keys;
 	to = keys + count;
 	for (size_t i = 0; i < count; i++) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "big_array.h"
+#include "call_merge.h"
 #include "map.h"
 #include "model.h"
 #include "run_sort.h"
@@ -59,61 +60,71 @@ struct replay {
 
 /* ---- reading the dependencies off the recording ---- */
 
-/* Outermost calls that launch for the device, and all blocking ones of the threads that do. */
-static void collect_calls(struct replay *replay)
+/* Marks the outermost calls that launch for the device, and the threads that make them. */
+static void find_launches(const struct replay *replay, uint32_t *index_of, bool *is_launching)
 {
-	const struct model *model = replay->model;
-	uint8_t *launches = big_array_new(model->call_count + 1, sizeof(*launches));
-	bool *is_launching = xcalloc(model->thread_count + 1, sizeof(*is_launching));
-	uint32_t *index_of;
-	size_t count = 0;
-
 	for (size_t i = 0; i < replay->op_count; i++) {
 		uint32_t root;
 
 		if (replay->source[i].call == MODEL_NONE)
 			continue;
-		root = model_call_root(model, replay->source[i].call);
-		launches[root] = 1;
-		is_launching[model->calls[root].thread] = true;
+		root = model_call_root(replay->model, replay->source[i].call);
+		index_of[root] = 1;
+		is_launching[replay->model->calls[root].thread] = true;
 	}
-	for (size_t i = 0; i < model->call_count; i++) {
-		const struct host_call *call = &model->calls[i];
+}
 
-		if (call->parent == MODEL_NONE && (call->flags & CALL_BLOCKS) &&
-		    is_launching[call->thread])
-			launches[i] |= 2;
-		count += launches[i] != 0;
-	}
-	replay->calls = big_array_new(count + 1, sizeof(*replay->calls));
-	index_of = big_array_new(model->call_count + 1, sizeof(*index_of));
-	for (size_t i = 0; i < model->call_count; i++) {
-		const struct host_call *call = &model->calls[i];
+/* These calls, and all blocking ones of the threads that launch, by time. index_of becomes their
+ * index, plus one. */
+static void collect_calls(struct replay *replay, uint32_t *index_of, const bool *is_launching)
+{
+	const struct model *model = replay->model;
+	struct call_merge merge;
+	size_t capacity = 0;
 
-		if (!launches[i])
+	call_merge_init(&merge, model);
+	for (uint32_t i; (i = call_merge_next(&merge)) != MODEL_NONE;) {
+		const struct host_call *call = &model->calls[i];
+		bool is_blocking = call->parent == MODEL_NONE && (call->flags & CALL_BLOCKS) &&
+				   is_launching[call->thread];
+
+		if (!index_of[i] && !is_blocking)
 			continue;
-		index_of[i] = (uint32_t)replay->call_count;
+		if (replay->call_count == capacity)
+			replay->calls =
+				big_array_grow(replay->calls, &capacity, sizeof(*replay->calls));
 		replay->calls[replay->call_count++] = (struct replay_call){
 			.begin_ns = call->begin_ns,
 			.end_ns = call->end_ns,
 			.own_op = MODEL_NONE,
 			.awaited = MODEL_NONE,
-			.is_blocking = launches[i] >> 1,
+			.is_blocking = is_blocking,
 			.is_launch = call->kind == RECORD_KIND_launch,
 		};
+		index_of[i] = (uint32_t)replay->call_count;
 	}
+	call_merge_fini(&merge);
+}
+
+static void link_calls(struct replay *replay)
+{
+	const struct model *model = replay->model;
+	uint32_t *index_of = big_array_new(model->call_count + 1, sizeof(*index_of));
+	bool *is_launching = xcalloc(model->thread_count + 1, sizeof(*is_launching));
+
+	find_launches(replay, index_of, is_launching);
+	collect_calls(replay, index_of, is_launching);
 	for (size_t i = 0; i < replay->op_count; i++) {
 		uint32_t call = replay->source[i].call;
 
 		replay->ops[i].call = MODEL_NONE;
 		if (call == MODEL_NONE)
 			continue;
-		replay->ops[i].call = index_of[model_call_root(model, call)];
+		replay->ops[i].call = index_of[model_call_root(model, call)] - 1;
 		replay->calls[replay->ops[i].call].own_op = (uint32_t)i;
 	}
 	big_array_free(index_of);
 	free(is_launching);
-	big_array_free(launches);
 }
 
 struct sort_key {
@@ -128,31 +139,6 @@ static int compare_keys(const void *left, const void *right)
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
 	return (a->index > b->index) - (a->index < b->index);
-}
-
-/* The calls lie thread by thread; the replay wants them by time. */
-static void sort_calls(struct replay *replay)
-{
-	size_t count = replay->call_count;
-	struct sort_key *keys = big_array_new(count + 1, sizeof(*keys));
-	uint32_t *moved = big_array_new(count + 1, sizeof(*moved));
-	struct replay_call *sorted = big_array_new(count + 1, sizeof(*sorted));
-
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){replay->calls[i].begin_ns, (uint32_t)i};
-	run_sort(keys, count, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = replay->calls[keys[i].index];
-		moved[keys[i].index] = (uint32_t)i;
-	}
-	for (size_t i = 0; i < replay->op_count; i++) {
-		if (replay->ops[i].call != MODEL_NONE)
-			replay->ops[i].call = moved[replay->ops[i].call];
-	}
-	big_array_free(replay->calls);
-	replay->calls = sorted;
-	big_array_free(moved);
-	big_array_free(keys);
 }
 
 /* ends: the operations by their end. */
@@ -227,7 +213,7 @@ static uint32_t awaited_op(const struct replay *replay, const struct replay_call
 
 static void link_waits(struct replay *replay, const struct sort_key *ends)
 {
-	struct sort_key *returns = big_array_new(replay->call_count + 1, sizeof(*returns));
+	struct sort_key *returns = big_array_take(replay->call_count + 1, sizeof(*returns));
 	size_t count = 0, ended = 0;
 
 	find_full_queues(replay);
@@ -236,7 +222,7 @@ static void link_waits(struct replay *replay, const struct sort_key *ends)
 			returns[count++] = (struct sort_key){replay->calls[i].end_ns, (uint32_t)i};
 	}
 	run_sort(returns, count, sizeof(*returns), compare_keys);
-	replay->waits = big_array_new(count + 1, sizeof(*replay->waits));
+	replay->waits = big_array_take(count + 1, sizeof(*replay->waits));
 	for (size_t i = 0; i < count; i++) {
 		struct replay_call *call = &replay->calls[returns[i].index];
 		uint32_t awaited;
@@ -262,13 +248,12 @@ struct replay *replay_new(const struct model *model, size_t device)
 	replay->device = &model->devices[device];
 	replay->source = model->ops + replay->device->first_op;
 	replay->op_count = replay->device->op_count;
-	replay->ops = big_array_new(replay->op_count + 1, sizeof(*replay->ops));
-	ends = big_array_new(replay->op_count + 1, sizeof(*ends));
+	replay->ops = big_array_take(replay->op_count + 1, sizeof(*replay->ops));
+	ends = big_array_take(replay->op_count + 1, sizeof(*ends));
 	for (size_t i = 0; i < replay->op_count; i++)
 		ends[i] = (struct sort_key){replay->source[i].end_ns, (uint32_t)i};
 	run_sort(ends, replay->op_count, sizeof(*ends), compare_keys);
-	collect_calls(replay);
-	sort_calls(replay);
+	link_calls(replay);
 	link_ops(replay, ends);
 	link_waits(replay, ends);
 	big_array_free(ends);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "big_array.h"
+#include "call_merge.h"
 #include "model_internal.h"
 #include "run_sort.h"
 #include "xmalloc.h"
@@ -129,7 +130,7 @@ static int compare_entries(const void *left, const void *right)
 	return (a->source > b->source) - (a->source < b->source);
 }
 
-/* Threads (forward here, backward there) make one sequence by time. */
+/* Devices make one sequence by time. */
 static void tokens_sort(const struct model *model, struct step_tokens *tokens)
 {
 	struct sort_entry *entries;
@@ -152,23 +153,28 @@ static void tokens_sort(const struct model *model, struct step_tokens *tokens)
 	big_array_free(entries);
 }
 
-static size_t tokens_from_calls(struct token_space *space, bool is_counting)
+/* Threads (forward here, backward there) make one sequence by time. */
+static void tokens_from_calls(struct token_space *space)
 {
-	const struct model *model = space->model;
 	struct step_tokens *tokens = space->tokens;
-	size_t count = 0;
+	size_t token_capacity = 0, source_capacity = 0;
+	struct call_merge merge;
 	uint16_t token;
 
-	for (uint32_t i = 0; i < model->call_count; i++) {
+	call_merge_init(&merge, space->model);
+	for (uint32_t i; (i = call_merge_next(&merge)) != MODEL_NONE;) {
 		if (!token_of_call(space, i, &token))
 			continue;
-		if (!is_counting) {
-			tokens->token[count] = token;
-			tokens->source[count] = i;
-		}
-		count++;
+		if (tokens->count == token_capacity)
+			tokens->token = big_array_grow(tokens->token, &token_capacity,
+						       sizeof(*tokens->token));
+		if (tokens->count == source_capacity)
+			tokens->source = big_array_grow(tokens->source, &source_capacity,
+							sizeof(*tokens->source));
+		tokens->token[tokens->count] = token;
+		tokens->source[tokens->count++] = i;
 	}
-	return count;
+	call_merge_fini(&merge);
 }
 
 void step_tokens_build(const struct model *model, struct step_tokens *tokens)
@@ -182,14 +188,13 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 	map_init(&space.ids);
 	space.of_kernel = xmalloc((model->kernel_count + 1) * sizeof(*space.of_kernel));
 	memset(space.of_kernel, 0xff, model->kernel_count * sizeof(*space.of_kernel));
-	tokens->count = tokens_from_calls(&space, true);
+	tokens_from_calls(&space);
 	tokens->is_from_ops = tokens->count == 0;
-	if (tokens->is_from_ops)
+	if (tokens->is_from_ops) {
 		tokens->count = model->op_count;
-	tokens->token = big_array_new(tokens->count, sizeof(*tokens->token));
-	tokens->source = big_array_new(tokens->count, sizeof(*tokens->source));
-	if (!tokens->is_from_ops)
-		tokens_from_calls(&space, false);
+		tokens->token = big_array_take(tokens->count, sizeof(*tokens->token));
+		tokens->source = big_array_take(tokens->count, sizeof(*tokens->source));
+	}
 	for (uint32_t i = 0; tokens->is_from_ops && i < model->op_count; i++) {
 		const struct gpu_op *op = &model->ops[i];
 
@@ -197,7 +202,8 @@ void step_tokens_build(const struct model *model, struct step_tokens *tokens)
 		tokens->token[i] = model_op_has_kernel(op) ? token_of_kernel(&space, op->detail)
 							   : token_of_transfer(&space, op->detail);
 	}
-	tokens_sort(model, tokens);
+	if (tokens->is_from_ops)
+		tokens_sort(model, tokens);
 	map_fini(&space.ids);
 	free(space.of_kernel);
 }
