@@ -17,7 +17,8 @@ static void builder_fini(struct model_builder *builder)
 {
 	map_fini(&builder->kernels);
 	map_fini(&builder->sites);
-	map_fini(&builder->apis);
+	free(builder->apis);
+	free(builder->places.next);
 	map_fini(&builder->transfers);
 	map_fini(&builder->gemms);
 	map_fini(&builder->convs);
@@ -159,28 +160,45 @@ const char *model_api_name(const struct model *model, uint32_t call)
 	return call == MODEL_NONE ? model->apis[0] : model->apis[model->calls[call].api];
 }
 
+/* The first of ops[low, high) that begins at or after the time. Work is spread over a recording
+ * evenly enough that guessing finds its neighbourhood; halving would look at far-off memory. */
+static size_t find_begin(const struct gpu_op *ops, size_t low, size_t high, int64_t time_ns)
+{
+	for (int round = 0; round < 3 && high - low > 64; round++) {
+		int64_t first_ns = ops[low].begin_ns, last_ns = ops[high - 1].begin_ns;
+		size_t guess, left, right, reach = (high - low) / 64 + 8;
+
+		if (time_ns <= first_ns || time_ns > last_ns)
+			return time_ns <= first_ns ? low : high;
+		guess = low + (size_t)((double)(time_ns - first_ns) / (double)(last_ns - first_ns) *
+				       (double)(high - 1 - low));
+		left = guess - low > reach ? guess - reach : low;
+		right = high - guess > reach ? guess + reach : high;
+		if ((left > low && ops[left].begin_ns >= time_ns) ||
+		    (right < high && ops[right].begin_ns < time_ns))
+			break;
+		low = left;
+		high = right;
+	}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ops[middle].begin_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void model_ops_between(const struct model *model, size_t device, int64_t begin_ns, int64_t end_ns,
 		       size_t *first, size_t *limit)
 {
 	const struct model_device *of = &model->devices[device];
-	const int64_t bounds[2] = {begin_ns, end_ns};
-	size_t found[2];
+	size_t behind = of->first_op + of->op_count;
 
-	for (int i = 0; i < 2; i++) {
-		size_t low = of->first_op, high = of->first_op + of->op_count;
-
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (model->ops[middle].begin_ns < bounds[i])
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		found[i] = low;
-	}
-	*first = found[0];
-	*limit = found[1];
+	*first = find_begin(model->ops, of->first_op, behind, begin_ns);
+	*limit = find_begin(model->ops, of->first_op, behind, end_ns);
 }
 
 size_t model_steady_count(const struct model *model)

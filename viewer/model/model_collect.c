@@ -23,10 +23,13 @@ uint32_t collect_site(struct model_builder *builder, uint64_t id)
 {
 	struct model *model = builder->model;
 	uint64_t *slot;
+	uint32_t known;
 	bool is_new;
 
 	if (!id)
 		return 0;
+	if (id_cache_find(&builder->site_cache, id, &known))
+		return known;
 	slot = map_slot(&builder->sites, id, &is_new);
 	if (is_new) {
 		if (model->site_count == builder->site_capacity)
@@ -38,6 +41,7 @@ uint32_t collect_site(struct model_builder *builder, uint64_t id)
 			.record = model->source.site(model->source.context, id),
 		};
 	}
+	id_cache_put(&builder->site_cache, id, (uint32_t)*slot);
 	return (uint32_t)*slot;
 }
 
@@ -45,21 +49,19 @@ static uint16_t collect_api(struct model_builder *builder, uint16_t id)
 {
 	struct model *model = builder->model;
 	const char *name;
-	uint64_t *slot;
-	bool is_new;
 
-	if (!id)
+	if (!builder->apis)
+		builder->apis = xcalloc(UINT16_MAX + 1, sizeof(*builder->apis));
+	if (!id || builder->apis[id])
+		return builder->apis[id];
+	if (model->api_count > UINT16_MAX)
 		return 0;
-	slot = map_slot(&builder->apis, id, &is_new);
-	if (is_new) {
-		if (model->api_count == builder->api_capacity)
-			model->apis = array_grow(model->apis, &builder->api_capacity,
-						 sizeof(*model->apis));
-		name = model->source.name(model->source.context, NAME_API, id);
-		*slot = model->api_count;
-		model->apis[model->api_count++] = name ? name : model->apis[0];
-	}
-	return (uint16_t)*slot;
+	if (model->api_count == builder->api_capacity)
+		model->apis = array_grow(model->apis, &builder->api_capacity, sizeof(*model->apis));
+	name = model->source.name(model->source.context, NAME_API, id);
+	builder->apis[id] = (uint16_t)model->api_count;
+	model->apis[model->api_count++] = name ? name : model->apis[0];
+	return builder->apis[id];
 }
 
 uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const char *name)
@@ -70,6 +72,8 @@ uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const 
 	bool is_new;
 
 	slot = map_slot(&builder->kernels, id, &is_new);
+	id_cache_put(&builder->kernel_cache, id,
+		     is_new ? (uint32_t)model->kernel_count : (uint32_t)*slot);
 	if (!is_new)
 		return (uint32_t)*slot;
 	if (model->kernel_count == builder->kernel_capacity)
@@ -88,7 +92,10 @@ uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const 
 uint32_t collect_kernel(struct model_builder *builder, uint64_t id)
 {
 	const struct model *model = builder->model;
+	uint32_t known;
 
+	if (id_cache_find(&builder->kernel_cache, id, &known))
+		return known;
 	return collect_named_kernel(builder, id,
 				    id ? model->source.name(model->source.context, NAME_KERNEL, id)
 				       : NULL);
@@ -132,30 +139,6 @@ uint32_t collect_transfer(struct model_builder *builder, const struct transfer *
 	return (uint32_t)*slot;
 }
 
-static uint16_t collect_thread(struct model_builder *builder, uint32_t number)
-{
-	struct model *model = builder->model;
-	bool is_new;
-	uint64_t *slot = map_slot(&builder->threads, number, &is_new);
-
-	if (is_new) {
-		/* More threads than that share the last number; they are only told apart worse. */
-		if (model->thread_count == UINT16_MAX) {
-			*slot = UINT16_MAX - 1;
-			return (uint16_t)*slot;
-		}
-		if (model->thread_count == builder->thread_capacity)
-			model->threads = array_grow(model->threads, &builder->thread_capacity,
-						    sizeof(*model->threads));
-		*slot = model->thread_count;
-		memset(&model->threads[*slot], 0, sizeof(*model->threads));
-		model->threads[*slot].number = number;
-		model->threads[*slot].name = "";
-		model->thread_count++;
-	}
-	return (uint16_t)*slot;
-}
-
 uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
 {
 	struct model *model = builder->model;
@@ -165,17 +148,22 @@ uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
 
 	if (ordinal == DEVICE_UNKNOWN)
 		return MODEL_NO_DEVICE;
+	if (builder->has_last_device && builder->last_ordinal == ordinal)
+		return builder->last_device;
 	slot = map_slot(&builder->devices, ordinal, &is_new);
+	builder->has_last_device = true;
+	builder->last_ordinal = ordinal;
+	builder->last_device = (uint16_t)*slot;
 	if (!is_new)
 		return (uint16_t)*slot;
-	if (model->device_count == MODEL_NO_DEVICE - 1) {
-		*slot = MODEL_NO_DEVICE;
+	*slot = builder->last_device = MODEL_NO_DEVICE;
+	if (model->device_count == MODEL_NO_DEVICE - 1)
 		return MODEL_NO_DEVICE;
-	}
 	if (model->device_count == builder->device_capacity)
 		model->devices = array_grow(model->devices, &builder->device_capacity,
 					    sizeof(*model->devices));
 	*slot = model->device_count;
+	builder->last_device = (uint16_t)*slot;
 	device = &model->devices[model->device_count++];
 	memset(device, 0, sizeof(*device));
 	device->ordinal = ordinal;
@@ -184,15 +172,12 @@ uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
 }
 
 static struct host_call *collect_call(struct model_builder *builder, const struct call_part *part,
-				      uint32_t thread)
+				      uint32_t thread_number)
 {
 	struct model *model = builder->model;
-	struct host_call *call;
+	uint16_t thread = collect_thread(builder, thread_number);
+	struct host_call *call = call_place(builder, thread);
 
-	if (model->call_count == builder->call_capacity)
-		model->calls = big_array_grow(model->calls, &builder->call_capacity,
-					      sizeof(*model->calls));
-	call = &model->calls[model->call_count++];
 	*call = (struct host_call){
 		.begin_ns = event_time_host(model, part->begin_ticks),
 		.end_ns = event_time_host(model, part->end_ticks),
@@ -202,7 +187,7 @@ static struct host_call *collect_call(struct model_builder *builder, const struc
 		.call_id = part->call_id,
 		.status = part->status,
 		.api = collect_api(builder, part->api),
-		.thread = collect_thread(builder, thread),
+		.thread = thread,
 		.device = collect_device(builder, part->device),
 		.kind = (uint8_t)part->head.kind,
 		.flags = (uint8_t)(part->flags & (CALL_STREAM_KNOWN - 1)),
@@ -334,6 +319,8 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 {
 	struct model_builder *builder = context;
 
+	if (!call_places_suffice(builder, batch))
+		return -EAGAIN;
 	if (builder->model->call_count + batch->count >= MODEL_NONE ||
 	    builder->model->op_count + batch->count >= MODEL_NONE)
 		return -E2BIG;
@@ -407,21 +394,24 @@ static void collect_descriptions(struct model_builder *builder)
 
 int model_collect(struct model_builder *builder, struct error *err)
 {
-	static const uint64_t kinds =
-		1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |
-		1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |
-		1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_conv | 1ull << RECORD_KIND_mark |
-		1ull << RECORD_KIND_communicator | 1ull << RECORD_KIND_collective |
-		1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block |
-		1ull << RECORD_KIND_gpu_kernel | 1ull << RECORD_KIND_gpu_copy |
-		1ull << RECORD_KIND_gpu_set | 1ull << RECORD_KIND_graph |
-		1ull << RECORD_KIND_gpu_graph;
+	static const uint64_t others = 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample |
+				       1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block |
+				       1ull << RECORD_KIND_gpu_kernel |
+				       1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
+				       1ull << RECORD_KIND_gpu_graph;
 	struct model *model = builder->model;
 	int rc;
 
 	builder->is_imported = model->source.info(model->source.context, "import.source") != NULL;
 	collect_descriptions(builder);
-	rc = model->source.read(model->source.context, kinds, collect_batch, builder, err);
+	rc = call_places_find(builder, err);
+	if (!rc)
+		rc = model->source.read(model->source.context, others | CALL_KINDS, collect_batch,
+					builder, err);
+	if (!rc && builder->places.left)
+		rc = -EAGAIN;
+	if (rc == -EAGAIN)
+		return error_set(err, rc, "%s changed while it was read", model->source.path);
 	if (rc == -E2BIG)
 		return error_set(err, rc, "%s holds more than 4 billion events; split it",
 				 model->source.path);

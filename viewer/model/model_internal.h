@@ -15,6 +15,47 @@ struct graph_links {
 	size_t event_count, event_capacity, node_count, node_capacity;
 };
 
+/* The indexes that some numbers had lately. Number 0 is never in it. */
+#define ID_CACHE_SLOTS 1024u
+struct id_cache {
+	uint64_t id[ID_CACHE_SLOTS];
+	uint32_t index[ID_CACHE_SLOTS];
+};
+
+static inline size_t id_cache_slot(uint64_t id)
+{
+	return (size_t)(id * 0x9e3779b97f4a7c15u >> 54);
+}
+
+static inline bool id_cache_find(const struct id_cache *cache, uint64_t id, uint32_t *index)
+{
+	size_t slot = id_cache_slot(id);
+
+	*index = cache->index[slot];
+	return id && cache->id[slot] == id;
+}
+
+static inline void id_cache_put(struct id_cache *cache, uint64_t id, uint32_t index)
+{
+	size_t slot = id_cache_slot(id);
+
+	cache->id[slot] = id;
+	cache->index[slot] = index;
+}
+
+/* call_place.c: where the next call of each thread goes; no threads: behind the last call. */
+struct call_places {
+	size_t *next;
+	size_t thread_count, thread_capacity;
+	size_t left; /* places without a call */
+};
+/* Kinds of host calls: what model_collect.c makes a host_call of. */
+#define CALL_KINDS                                                                                 \
+	(1ull << RECORD_KIND_call | 1ull << RECORD_KIND_sync | 1ull << RECORD_KIND_copy |          \
+	 1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |       \
+	 1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_conv | 1ull << RECORD_KIND_communicator |  \
+	 1ull << RECORD_KIND_collective | 1ull << RECORD_KIND_graph)
+
 /* Growing state while records come in; gone when the model is done. */
 struct model_builder {
 	struct model *model;
@@ -26,14 +67,20 @@ struct model_builder {
 	size_t communicator_capacity, collective_capacity, blind_capacity;
 	bool is_imported; /* launches are without streams, 0 means nothing there */
 	struct graph_links graphs;
-	struct map kernels;	   /* NAME_KERNEL number -> index */
-	struct map sites;	   /* site number -> index */
-	struct map apis;	   /* NAME_API number -> index */
-	struct map transfers;	   /* hash -> index */
-	struct map gemms;	   /* hash -> index */
-	struct map convs;	   /* likewise */
-	struct map threads;	   /* number in the file -> index */
-	struct map devices;	   /* ordinal -> index */
+	struct map kernels;   /* NAME_KERNEL number -> index */
+	struct map sites;     /* site number -> index */
+	struct map transfers; /* hash -> index */
+	struct map gemms;     /* hash -> index */
+	struct map convs;     /* likewise */
+	struct map threads;   /* number in the file -> index */
+	struct map devices;   /* ordinal -> index */
+	/* Ahead of the maps, since events that are near each other look up the same. */
+	struct id_cache site_cache, kernel_cache;
+	uint16_t *apis; /* by NAME_API number; 0: not seen yet */
+	bool has_last_thread, has_last_device;
+	uint16_t last_thread, last_device;
+	uint32_t last_thread_number, last_ordinal;
+	struct call_places places;
 	struct map series;	   /* metric and subject -> index */
 	struct map mark_names;	   /* NAME_MARK number -> what the text means, model_marks.c */
 	struct map sequence_names; /* NAME_MARK number -> autograd's number, forward_link.c */
@@ -43,6 +90,14 @@ struct model_builder {
 
 /* model_collect.c: all records of the source into the model's arrays, in file order. */
 int model_collect(struct model_builder *builder, struct error *err);
+/* call_place.c */
+uint16_t collect_thread(struct model_builder *builder, uint32_t number);
+int call_places_find(struct model_builder *builder, struct error *err);
+/* False: the file holds more calls now than were counted. */
+bool call_places_suffice(const struct model_builder *builder, const struct trace_batch *batch);
+struct host_call *call_place(struct model_builder *builder, uint16_t thread);
+/* Brings the calls of each thread together where they stand in file order. */
+void calls_gather(struct model *model);
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
 /* model_product.c: indices of gemms and convs */
 uint32_t collect_gemm(struct model_builder *builder, const struct record_gemm *record);
@@ -69,8 +124,8 @@ void model_link_graphs(struct model_builder *builder);
 void graph_links_fini(struct graph_links *graphs);
 /* model_marks.c: ranges that name steps or phases. */
 void collect_marks(struct model_builder *builder, const struct trace_batch *batch);
-/* forward_link.c: ranges that carry autograd's numbers; gives calls of the backward pass the frames
- * of their forward operators. */
+/* forward_link.c: ranges that carry autograd's numbers; gives calls of the backward pass the
+ * frames of their forward operators. */
 void forward_collect(struct model_builder *builder, uint32_t thread,
 		     const struct record_mark *mark);
 void forward_link(struct model_builder *builder);

@@ -51,33 +51,9 @@ static int compare_ops(const void *left, const void *right)
 	return order ? order : compare_u32(a->call, b->call);
 }
 
-/* Brings the calls of each thread together, in the order in which they came. */
-static void gather_threads(struct model *model)
-{
-	size_t *next = xcalloc(model->thread_count + 1, sizeof(*next));
-	struct host_call *gathered;
-	bool is_gathered = true;
-
-	for (size_t i = 0; i < model->call_count; i++) {
-		next[model->calls[i].thread + 1]++;
-		is_gathered =
-			is_gathered && (!i || model->calls[i - 1].thread <= model->calls[i].thread);
-	}
-	for (size_t t = 0; t < model->thread_count; t++)
-		next[t + 1] += next[t];
-	if (!is_gathered) {
-		gathered = big_array_take(model->call_count, sizeof(*gathered));
-		for (size_t i = 0; i < model->call_count; i++)
-			gathered[next[model->calls[i].thread]++] = model->calls[i];
-		big_array_free(model->calls);
-		model->calls = gathered;
-	}
-	free(next);
-}
-
 static void link_sort_calls(struct model *model)
 {
-	gather_threads(model);
+	calls_gather(model);
 	run_sort(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
 	for (size_t i = 0; i < model->call_count; i++) {
 		struct host_call *call = &model->calls[i];

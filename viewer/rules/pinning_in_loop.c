@@ -3,10 +3,12 @@
  * GT110: host memory is pinned or unpinned in every step. Each time the driver locks every page and
  * maps it into the GPU: milliseconds that no copy wins back.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "array_len.h"
 #include "rule.h"
+#include "xmalloc.h"
 
 #define COST_PERCENT 0.5
 
@@ -42,13 +44,17 @@ static struct pinning find_pinning(const struct rule_context *context)
 	const struct model *model = context->model;
 	const struct model_thread *thread = &model->threads[context->host.thread];
 	struct pinning pinning = {.call = MODEL_NONE};
+	bool *pins = xcalloc(model->api_count, sizeof(*pins));
 	size_t step = 0;
+
+	for (size_t i = 0; i < model->api_count; i++)
+		pins[i] = is_pinning(model->apis[i]);
 
 	for (size_t i = 0; i < thread->call_count; i++) {
 		const struct host_call *call = &model->calls[thread->first_call + i];
 		int64_t host_ns = call->end_ns - call->begin_ns;
 
-		if (call->parent != MODEL_NONE || !is_pinning(model->apis[call->api]) ||
+		if (call->parent != MODEL_NONE || !pins[call->api] ||
 		    !is_in_steady_step(model, call->begin_ns, &step))
 			continue;
 		pinning.host_ns += host_ns;
@@ -58,6 +64,7 @@ static struct pinning find_pinning(const struct rule_context *context)
 			pinning.call = (uint32_t)(thread->first_call + i);
 		}
 	}
+	free(pins);
 	return pinning;
 }
 
