@@ -35,7 +35,7 @@
 #define PAGE_BYTES	    ((size_t)sysconf(_SC_PAGESIZE))
 #define DEFAULT_LIMIT_BYTES (512u << 20)
 #define LEAST_LIMIT_BYTES   (16u << 20)
-#define RELIEF_PERIOD_NS    5000000
+#define RELIEF_PERIOD_NS    3000000
 #define SPARES		    4
 
 struct region {
@@ -52,6 +52,7 @@ static struct {
 	struct region spares[SPARES]; /* freed memory, ready for the next array */
 	/* What the thread reads without the lock: a late answer only relieves later. */
 	_Atomic size_t file_bytes, limit_bytes; /* limit 0: not known yet */
+	_Atomic int64_t looked_ns;		/* at what is resident, last */
 	bool has_thread, has_warned;
 } regions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -108,9 +109,22 @@ static size_t resident_file_bytes(void)
 	return found == 3 ? shared * PAGE_BYTES : 0;
 }
 
+static bool is_time(void)
+{
+	struct timespec now;
+	int64_t now_ns, last_ns = regions.looked_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (now_ns - last_ns < RELIEF_PERIOD_NS)
+		return false;
+	regions.looked_ns = now_ns;
+	return true;
+}
+
 void big_array_relieve(void)
 {
-	if (!regions.file_bytes || resident_file_bytes() < limit_bytes() / 8)
+	if (!regions.file_bytes || !is_time() || resident_file_bytes() < limit_bytes() / 8)
 		return;
 	pthread_mutex_lock(&regions.lock);
 	for (size_t i = 0; i < regions.count; i++) {
@@ -229,7 +243,7 @@ static char *map_region(size_t bytes, int fd)
 
 static bool fits_into_memory(size_t more_bytes)
 {
-	return regions.memory_bytes + more_bytes <= limit_bytes() / 2;
+	return regions.memory_bytes + more_bytes <= limit_bytes() / 8 * 3;
 }
 
 static void count_region(const struct region *region)

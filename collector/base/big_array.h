@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrays that may become larger than the memory that a viewer shall take. Small ones come from
- * malloc(), large ones from the system; when the large ones together pass half of GPUTRACE_MEMORY
+ * malloc(), large ones from the system; when the large ones together pass 3/8 of GPUTRACE_MEMORY
  * (512 MiB), further ones lie in unlinked files under TMPDIR or /var/tmp, mapped, and what is
  * resident of these is kept small while they are used. Who uses an array need not know: it is
  * addressed as any other, and is fast as long as neighbours are used one after the other.
@@ -26,8 +26,9 @@ void big_array_free(void *items);
 void big_array_set_limit(size_t limit_bytes);
 /* Bytes of all arrays that lie in files now. */
 size_t big_array_file_bytes(void);
-/* Gives up resident parts of files when there are too many; a thread does so too, but a loop that
- * fills arrays is faster than that. */
+/* Gives up resident parts of files when there are too many and it is some milliseconds since this
+ * was looked at. A thread does so too, but on a busy machine it comes too late: who goes through
+ * arrays piece by piece calls this for each. */
 void big_array_relieve(void);
 
 #endif

