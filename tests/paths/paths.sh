@@ -61,6 +61,31 @@ case_parameters_that_changed_between_majors_arrive_as_passed() {
 	[ "$(count "$work/dump.txt" 'call\tapi=cudaMemAdvise(_v2)?\tstatus=0\t')" -eq 8 ] || fail "advice"
 }
 
+# Frees count from their beginning and allocations from their end, whatever the threads' order.
+case_an_address_that_comes_again_during_its_free_is_counted_once() {
+	[ -x "$build/bin/gputrace" ] && [ -e "$sim/libcuda.so.1" ] || skip "no viewer or no simulated driver"
+	export LD_LIBRARY_PATH=$paths/reuse:$sim GPUTRACE_GPU=off GPUTRACE_COLLECTOR=$build/bin/gputrace-collector
+	same_with_and_without "$paths/prog_reuse"
+	has "$work/with.txt" 'all calls succeeded, the address came again' "the same address"
+	"$build/bin/gputrace" dump --json "$out"/*.gtrace >"$work/trace.json"
+	"$build/bin/gputrace" export --to memory "$out"/*.gtrace >"$work/live.txt"
+	python3 - "$work/trace.json" "$work/live.txt" <<-'END' || fail "the address is not counted once"
+		import json, sys
+		trace = json.load(open(sys.argv[1]))
+		free = [m for m in trace["memory"] if m["op"] == "free"]
+		second = [m for m in trace["memory"] if m["size_bytes"] == 200]
+		assert len(free) == 2 and len(second) == 1 and len({m["address"] for m in free + second}) == 1
+		slow = max(free, key=lambda m: m["end_ns"] - m["begin_ns"])
+		assert slow["begin_ns"] < second[0]["end_ns"] < slow["end_ns"], "the free is over before"
+		rows = [line.split("\t") for line in open(sys.argv[2]).read().splitlines()[1:]]
+		plain = rows[0].index("plain_bytes")
+		assert [int(row[plain]) for row in rows[1:]] == [100, 0, 200, 0], rows
+		# The slow free must not make the new memory unknown: both copies go to the device.
+		assert [(c["size_bytes"], c["destination_kind"]) for c in trace["copy"]] == [
+			(10, "device"), (11, "device")], trace["copy"]
+	END
+}
+
 # Without a session marks are only counted; that they are recorded stands in tests/frameworks.
 case_marks_and_allocator_reports_pass() {
 	for way in linked dlsym; do
