@@ -15,15 +15,38 @@ int cudaMalloc(void **pointer, size_t size);
 int cudaMemcpyAsync(void *dst, const void *src, size_t count, int kind, void *stream);
 int cudaSetDevice(int device);
 int cudaStreamSynchronize(void *stream);
-void budget_copies(void *device, int count);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaGraphInstantiate(void **executable, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *executable, void *stream);
+void budget_copies(void *device, void *stream, int count);
+void budget_captured(void *device, void *stream, int count);
+void budget_launches(void *executable, void *stream, int count);
 void budget_waits(int count);
 
-__attribute__((noinline)) void budget_copies(void *device, int count)
+static void copy(void *device, void *stream, int count)
 {
 	char host[64] = {0};
 
 	for (int i = 0; i < count; i++)
-		cudaMemcpyAsync(device, host, sizeof(host), 1, NULL);
+		cudaMemcpyAsync(device, host, sizeof(host), 1, stream);
+}
+
+__attribute__((noinline)) void budget_copies(void *device, void *stream, int count)
+{
+	copy(device, stream, count);
+}
+
+/* The same calls, into a graph. */
+__attribute__((noinline)) void budget_captured(void *device, void *stream, int count)
+{
+	copy(device, stream, count);
+}
+
+__attribute__((noinline)) void budget_launches(void *executable, void *stream, int count)
+{
+	for (int i = 0; i < count; i++)
+		cudaGraphLaunch(executable, stream);
 }
 
 __attribute__((noinline)) void budget_waits(int count)
@@ -35,14 +58,22 @@ __attribute__((noinline)) void budget_waits(int count)
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 1;
-	void (*volatile copies)(void *, int) = budget_copies;
+	void (*volatile copies)(void *, void *, int) = budget_copies;
+	void (*volatile captured)(void *, void *, int) = budget_captured;
+	void (*volatile launches)(void *, void *, int) = budget_launches;
 	void (*volatile waits)(int) = budget_waits;
-	void *device;
+	void *device, *graph = NULL, *executable = NULL;
+	static char stream[8];
 
 	cudaMalloc(&device, 64);
 	cudaSetDevice(0);
-	copies(device, count);
+	copies(device, NULL, count);
 	waits(count);
+	cudaStreamBeginCapture(stream, 0);
+	captured(device, stream, count);
+	cudaStreamEndCapture(stream, &graph);
+	cudaGraphInstantiate(&executable, graph, 0);
+	launches(executable, stream, count);
 	if (argc > 2) {
 		struct timespec now;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_call [THREADS | malloc]: nanoseconds per clock read, per copy and per wait of a runtime
- * that does nothing (or per malloc() and free()), measured in the process itself. run.sh runs it
+ * bench_call [THREADS | malloc | graph]: nanoseconds per clock read, per copy and per wait of a
+ * runtime that does nothing (or per malloc() and free(); or per cudaGraphLaunch() and per copy into
+ * an open capture), measured in the process itself. run.sh runs it
  * with and without the shim and other tracers and compares. Calls come in bursts with pauses, as in
  * a real program, so that consumers keep up.
  */
@@ -35,6 +36,10 @@ int cudaMalloc(void **pointer, size_t size);
 int cudaMemcpyAsync(void *dst, const void *src, size_t count, int kind, void *stream);
 int cudaSetDevice(int device);
 int cudaStreamSynchronize(void *stream);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaGraphInstantiate(void **executable, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *executable, void *stream);
 
 /* One thread's figures, a number per round. */
 struct lane {
@@ -118,6 +123,33 @@ static void measure_malloc(struct lane *lane)
 	}
 }
 
+/* A graph is captured and launched anew in every round. */
+static void measure_graphs(struct lane *lane)
+{
+	void *graph = NULL, *executable = NULL;
+	static char stream[8];
+
+	cudaSetDevice(0);
+	for (int round = 0; round < ROUNDS; round++) {
+		double begin;
+
+		pause_ms(5);
+		cudaStreamBeginCapture(stream, 0);
+		begin = now_ns();
+		for (int i = 0; i < CALLS; i++)
+			cudaMemcpyAsync(lane->device, lane->host, 64, 1, stream);
+		lane->second_ns[round] = (now_ns() - begin) / CALLS;
+		cudaStreamEndCapture(stream, &graph);
+		cudaGraphInstantiate(&executable, graph, 0);
+		pause_ms(5);
+		begin = now_ns();
+		for (int i = 0; i < CALLS; i++)
+			cudaGraphLaunch(executable, stream);
+		lane->first_ns[round] = (now_ns() - begin) / CALLS;
+		lane->clock_ns[round] = 0;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct lane lanes[MAX_THREADS];
@@ -128,8 +160,13 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "malloc") == 0) {
 		measure_malloc(&lanes[0]);
 		count = 1;
+	} else if (argc > 1 && strcmp(argv[1], "graph") == 0) {
+		cudaMalloc(&lanes[0].device, 64);
+		lanes[0].host = malloc(64);
+		measure_graphs(&lanes[0]);
+		count = 1;
 	} else if (count < 1 || count > MAX_THREADS) {
-		fputs("usage: bench_call [THREADS | malloc], 1 to 8 threads\n", stderr);
+		fputs("usage: bench_call [THREADS | malloc | graph], 1 to 8 threads\n", stderr);
 		return 2;
 	} else {
 		for (int i = 0; i < count; i++) {

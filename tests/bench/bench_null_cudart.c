@@ -6,6 +6,10 @@ int cudaMalloc(void **pointer, size_t size);
 int cudaMemcpyAsync(void *dst, const void *src, size_t count, int kind, void *stream);
 int cudaSetDevice(int device);
 int cudaStreamSynchronize(void *stream);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaGraphInstantiate(void **executable, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *executable, void *stream);
 
 int cudaMalloc(void **pointer, size_t size)
 {
@@ -34,5 +38,32 @@ int cudaStreamSynchronize(void *stream)
 int cudaSetDevice(int device)
 {
 	(void)device;
+	return 0;
+}
+
+int cudaStreamBeginCapture(void *stream, int mode)
+{
+	(void)stream;
+	(void)mode;
+	return 0;
+}
+
+int cudaStreamEndCapture(void *stream, void **graph)
+{
+	*graph = stream;
+	return 0;
+}
+
+int cudaGraphInstantiate(void **executable, void *graph, unsigned long long flags)
+{
+	(void)flags;
+	*executable = graph;
+	return 0;
+}
+
+int cudaGraphLaunch(void *executable, void *stream)
+{
+	(void)executable;
+	(void)stream;
 	return 0;
 }

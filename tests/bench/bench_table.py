@@ -62,6 +62,10 @@ native = added("native.1", 1, "plain.1")
 row("copy with its native stack, 1 thread", "+%.1f ns" % native, "<= +15 ns and 1 ns per frame (4) = +%.1f ns" %
     (recorded + 19), native <= recorded + 19)
 row("copy with its native stack, 2 threads", "+%.1f ns each" % added("native.2", 1, "plain.2"))
+if "recorded.g" in samples:
+    for figure, name in ((1, "cudaGraphLaunch"), (2, "copy into an open capture")):
+        row(name + ", no stack", "+%.1f ns" % added("recorded.g", figure, "plain.g"))
+        row(name + ", with its native stack", "+%.1f ns" % added("native.g", figure, "plain.g"))
 off = added("off.1", 1, "plain.1")
 row("recording off", "+%.1f ns" % off, "<= 3 ns", off <= 3)
 for mode, name in (("uftrace", "uftrace (entry and exit)"), ("lttng", "LTTng-UST (one event per call)")):

@@ -15,7 +15,7 @@ command -v valgrind >/dev/null || skip "valgrind is not installed"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# Inclusive instructions of the two figures of bench_budget after $2 calls, with settings $1.
+# Inclusive instructions of the figures of bench_budget, a line "FIGURE N" each, after $2 calls, with settings $1.
 count() {
 	rm -f "$out"/callgrind.*
 	# The collector runs as a thread here: valgrind does not follow the way a process is started.
@@ -24,17 +24,19 @@ count() {
 		valgrind --tool=callgrind --callgrind-out-file="$out/callgrind.%p" \
 		"$build/bench/bench_budget" "$2" >"$out/log" 2>&1 || { cat "$out/log" >&2; return 1; }
 	callgrind_annotate --inclusive=yes --tree=none --threshold=100 "$out"/callgrind.* |
-		awk '/budget_copies|budget_waits/ { gsub(",", "", $1);
-			if (/budget_copies/ && !copies) copies = $1
-			if (/budget_waits/ && !waits) waits = $1 }
-		END { print copies, waits }'
+		awk 'match($0, /budget_[a-z]+/) { name = substr($0, RSTART + 7, RLENGTH - 7); gsub(",", "", $1)
+			if (!(name in seen)) print name, $1
+			seen[name] = 1 }'
 }
 
-measure() { # NAME SETTINGS -> "NAME.copy N" and "NAME.wait N"
-	few=$(count "$2" 1000)
-	many=$(count "$2" 3000)
-	echo "$1 $few $many" | awk '{ printf "%s.copy\t%.1f\n%s.wait\t%.1f\n", $1,
-		($4 - $2) / 2000, $1, ($5 - $3) / 2000 }'
+# What a call of each figure costs.
+measure() { # NAME SETTINGS -> "NAME.copy N" and so on
+	count "$2" 1000 >"$out/few"
+	count "$2" 3000 >"$out/many"
+	awk -v name="$1" 'BEGIN { of["copies"] = "copy"; of["waits"] = "wait"; of["captured"] = "captured"
+			of["launches"] = "graph" }
+		NR == FNR { few[$1] = $2; next }
+		$1 in of { printf "%s.%s\t%.1f\n", name, of[$1], ($2 - few[$1]) / 2000 }' "$out/few" "$out/many"
 }
 
 shim="LD_PRELOAD=$build/lib/libgputrace.so"

@@ -84,6 +84,7 @@ note "calls: $pairs rounds of $modes"
 for ((i = 0; i < pairs; i++)); do
 	for mode in $modes; do echo "$mode.1 $(one $mode 1)"; done
 	for mode in plain recorded native; do echo "$mode.2 $(one $mode 2)"; done
+	for mode in plain off recorded native; do echo "$mode.g $(one $mode graph)"; done
 	for mode in plain $(has heaptrack && echo heaptrack); do echo "$mode.m $(one $mode malloc)"; done
 done >"$out/calls"
 calls=$((61 * 40000))
