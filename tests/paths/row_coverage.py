@@ -16,7 +16,8 @@ MAJORS = ("11", "12", "13")
 # The ways by which each row of a table has to be called, and in which majors (none: no nodes).
 WANTED = {"driver": (("linked", "dlsym", "lookup"), ()), "nccl": (("linked", "dlsym"), ()),
           "cudart": (("linked", "dlsym"), MAJORS), "cublas": (("linked", "dlsym"), MAJORS),
-          "cublaslt": (("linked", "dlsym"), MAJORS), "nvtx2": (("linked", "dlsym"), ()),
+          "cublaslt": (("linked", "dlsym"), MAJORS), "cudnn": (("linked", "dlsym"), MAJORS),
+          "nvtx2": (("linked", "dlsym"), ()),
           "c10": (("linked", "dlsym"), ())}
 # CUPTI's functions are answered, not passed on: a program that uses them is compared as a whole.
 BY_PROGRAM = {"cupti": "tests/shim/prog_profiler.c"}
