@@ -345,9 +345,20 @@ static int add_record(struct event_store *store, uint32_t thread, const struct e
 	return 1;
 }
 
+/* A record of another version, longer or shorter than this one knows. Apart, since the usual way
+ * should not clear memory for it. */
+static __attribute__((noinline)) int add_foreign(struct event_store *store, uint32_t thread,
+						 const struct event_layout *layout, uint16_t kind,
+						 const void *record)
+{
+	uint64_t copy[EVENT_WORDS_MAX] = {0};
+
+	record_copy(copy, record, layout->schema);
+	return add_record(store, thread, layout, kind, copy);
+}
+
 int event_store_add(struct event_store *store, uint32_t thread, uint16_t kind, const void *record)
 {
-	_Alignas(8) uint64_t copy[EVENT_WORDS_MAX] = {0};
 	const struct event_layout *layout;
 
 	if (kind < EVENTS_FIRST_KIND || kind >= EVENTS_FIRST_KIND + EVENTS_KIND_COUNT ||
@@ -360,8 +371,7 @@ int event_store_add(struct event_store *store, uint32_t thread, uint16_t kind, c
 		return 0;
 	if (((const struct record_head *)record)->size_bytes == layout->schema->size_bytes)
 		return add_record(store, thread, layout, kind, record);
-	record_copy(copy, record, layout->schema);
-	return add_record(store, thread, layout, kind, copy);
+	return add_foreign(store, thread, layout, kind, record);
 }
 
 void event_store_clear_rows(struct event_store *store)
