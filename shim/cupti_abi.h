@@ -26,6 +26,8 @@ enum { CUPTI_SITE_ENTER = 0 };
 enum { CUPTI_ATTRIBUTE_ZEROED_OUT = 5, CUPTI_ATTRIBUTE_PER_THREAD = 9 };
 enum { CUPTI_THREAD_ID_SYSTEM = 1 };
 enum { CUPTI_MANAGED_HTOD = 1, CUPTI_MANAGED_DTOH = 2, CUPTI_MANAGED_SCOPE_DEVICE = 1 };
+/* Why pages moved, in a record's flags. */
+enum { CUPTI_MANAGED_BY_USER = 1 };
 /* One counter of managed memory that is wanted. */
 struct cupti_managed_config {
 	uint32_t scope;
@@ -122,6 +124,7 @@ enum cupti_kind {
 	F(managed, source, uint32_t, 40, CUpti_ActivityUnifiedMemoryCounter3, srcId)               \
 	F(managed, destination, uint32_t, 44, CUpti_ActivityUnifiedMemoryCounter3, dstId)          \
 	F(managed, stream, uint32_t, 48, CUpti_ActivityUnifiedMemoryCounter3, streamId)            \
+	F(managed, cause, uint32_t, 56, CUpti_ActivityUnifiedMemoryCounter3, flags)                \
 	F(graph, correlation, uint32_t, 4, CUpti_ActivityGraphTrace2, correlationId)               \
 	F(graph, start, uint64_t, 8, CUpti_ActivityGraphTrace2, start)                             \
 	F(graph, end, uint64_t, 16, CUpti_ActivityGraphTrace2, end)                                \

@@ -37,6 +37,7 @@
 #include "wrap.h"
 
 #define PERIOD_MS	100
+#define ASK_MS		2
 #define SWITCH_MS	20 /* how late CUPTI follows the switch of recording */
 #define FINISH_LIMIT_NS 2000000000ull
 
@@ -244,7 +245,11 @@ static void fetch(struct thread *thread, uint32_t forced)
 /* Recording is switched by a word that nobody wakes us for. */
 static void wait_a_period(struct thread *thread)
 {
-	long left_ms = gpu_switch_wait_ms(PERIOD_MS);
+	/* Until counters of managed memory are asked for, what migrates is lost. */
+	static int asks_left = 500;
+	bool is_asking = !managed_asked && asks_left && strcmp(shim_options.managed, "off") != 0;
+	asks_left -= is_asking;
+	long left_ms = is_asking ? ASK_MS : gpu_switch_wait_ms(PERIOD_MS);
 	while (left_ms > 0 && !atomic_load(&stop)) {
 		struct timespec part = {0, (left_ms < SWITCH_MS ? left_ms : SWITCH_MS) * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &part, NULL, 0);

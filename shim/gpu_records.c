@@ -221,7 +221,10 @@ static void convert_migration(struct thread *thread, const unsigned char *record
 		return;
 	out->size_bytes = READ(managed, value, uint64_t);
 	out->direction = is_back ? COPY_D2H : COPY_H2D;
-	out->source_kind = out->destination_kind = MEMORY_MANAGED;
+	/* What a prefetch moved was asked for: a copy like any other, not managed on both sides. */
+	bool is_asked = READ(managed, cause, uint32_t) == CUPTI_MANAGED_BY_USER;
+	out->source_kind = is_asked && is_back ? MEMORY_DEVICE : MEMORY_MANAGED;
+	out->destination_kind = is_asked && !is_back ? MEMORY_DEVICE : MEMORY_MANAGED;
 	out->is_async = 1;
 	out->peer_device = DEVICE_UNKNOWN;
 	thread_commit(thread);

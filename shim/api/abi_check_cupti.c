@@ -38,6 +38,8 @@ _Static_assert(offsetof(CUpti_SubscriberParams, oldSubscriberSize) ==
 		       offsetof(struct cupti_subscriber, other_size),
 	       "subscriber");
 #endif
+_Static_assert((int)CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER == CUPTI_MANAGED_BY_USER,
+	       "cause");
 _Static_assert((int)CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD ==
 		       CUPTI_MANAGED_HTOD,
 	       "counter");

@@ -22,3 +22,4 @@ cupti_test(layouts_exposed_allreduce cupti_layouts exposed_allreduce SIMCUDA_GPU
 cupti_test(soak cupti_soak)
 cupti_test(report cupti_report)
 cupti_test(events_log events_log)
+cupti_test(managed managed)

@@ -174,7 +174,7 @@ case_migrations_of_managed_memory_are_recorded_on_demand() {
 }
 
 case_a_cupti_without_counters_of_managed_memory_says_so() {
-	GPUTRACE_MANAGED=on traced "$progs/prog_launches" 1000 1 >/dev/null
+	SIMCUDA_CUPTI_FAULT=no-counters GPUTRACE_MANAGED=on traced "$progs/prog_launches" 1000 1 >/dev/null
 	dump >"$work/dump.txt"
 	has "$work/dump.txt" '^info\tgpu_times.managed=migrations of managed memory are not recorded: .*UM_PROFILING_NOT_SUPPORTED' "why"
 }

@@ -63,6 +63,10 @@ CUresult sim_array_level(CUarray *level, CUmipmappedArray handle, unsigned numbe
 CUresult sim_array_destroy_mipmapped(struct sim_call *call, CUmipmappedArray handle);
 
 /* sim_managed.c */
+/* Moves managed memory to the device or to CU_DEVICE_CPU from user->begin_ns on, for `user`, a
+ * kernel or a prefetch; gives how long that takes, 0: it is there. */
+uint64_t sim_managed_migrate(uint64_t address, size_t bytes, int ordinal,
+			     const struct simcuda_activity *user);
 CUresult sim_managed_prefetch(struct sim_call *call, CUdeviceptr address, size_t bytes, int ordinal,
 			      CUstream handle);
 CUresult sim_managed_prefetch_to(struct sim_call *call, CUdeviceptr address, size_t bytes,

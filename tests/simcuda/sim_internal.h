@@ -229,6 +229,8 @@ struct sim_thread {
 	struct sim_stream *stream;
 	struct sim_function *cost_function; /* whose next launch costs `cost` */
 	struct simcuda_cost cost;
+	uint64_t touched; /* managed memory that the next launch uses */
+	size_t touched_bytes;
 	CUstreamCaptureMode capture_mode;
 	char *log_fields;
 	char *live_lines; /* of the call that just changed what is live */

@@ -4,6 +4,7 @@
  * one block per multiprocessor has the GPU for itself, smaller ones overlap across streams. As on a
  * real GPU a stream takes about a thousand launches ahead; the next one holds the caller.
  */
+#include "sim_api_alloc.h"
 #include "sim_graph.h"
 
 #include <stdlib.h>
@@ -109,6 +110,22 @@ static void describe(const struct sim_call *call, const struct sim_stream *strea
 	activity->name = function->name;
 }
 
+/* A kernel runs into pages that are not there, and on once they are. */
+static void migrate(struct sim_call *call, struct sim_stream *stream,
+		    struct simcuda_activity *kernel)
+{
+	struct sim_thread *thread = call->thread;
+	uint64_t took_ns = 0;
+
+	if (thread->touched_bytes)
+		took_ns = sim_managed_migrate(thread->touched, thread->touched_bytes,
+					      stream->context->device->ordinal, kernel);
+	thread->touched_bytes = 0;
+	kernel->end_ns += took_ns;
+	if (took_ns && stream->context->device->compute_tail_ns < kernel->end_ns)
+		stream->context->device->compute_tail_ns = kernel->end_ns;
+}
+
 static CUresult capture(struct sim_call *call, struct sim_stream *stream,
 			const struct sim_function *function, CUfunction handle,
 			const struct sim_launch *launch)
@@ -158,6 +175,7 @@ CUresult sim_launch_kernel(struct sim_call *call, CUfunction handle,
 		return CUDA_ERROR_INVALID_HANDLE;
 	schedule(call, stream, function, launch, &activity.begin_ns, &activity.end_ns);
 	describe(call, stream, function, launch, &activity);
+	migrate(call, stream, &activity);
 	if (sim_meeting_is_next(handle))
 		return sim_meeting_open(stream, &activity);
 	sim_stream_advance(stream, activity.end_ns, stream->after);

@@ -115,11 +115,11 @@ static const char *direction_name(int direction)
 
 void sim_log_activity(const struct simcuda_activity *activity)
 {
-	static const char *const kinds[] = {"", "kernel", "copy", "set", "", "graph"};
+	static const char *const kinds[] = {"", "kernel", "copy", "set", "", "graph", "migration"};
 	char line[LINE_SIZE];
 	int length;
 
-	if (activity->kind < 1 || activity->kind > 5 || activity->kind == 4)
+	if (activity->kind < 1 || activity->kind > 6 || activity->kind == 4)
 		return;
 	length = snprintf(line, sizeof(line),
 			  "gpu\t%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\tstream=%" PRIu32,
@@ -134,7 +134,7 @@ void sim_log_activity(const struct simcuda_activity *activity)
 	else if (activity->kind == 1)
 		length +=
 			snprintf(line + length, SIM_LOG_FIELDS_SIZE, "\tname=%s\n", activity->name);
-	else if (activity->kind == 2)
+	else if (activity->kind == 2 || activity->kind == 6)
 		length += snprintf(line + length, 100, "\tbytes=%" PRIu64 "\tdirection=%s\n",
 				   activity->bytes, direction_name(activity->direction));
 	else

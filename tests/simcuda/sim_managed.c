@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Managed memory: advice, prefetching and what can be asked about a range. It lies in host memory
- * and is valid on both sides at all times; where it "is" is only remembered.
+ * Managed memory: advice, prefetching, migrations and what can be asked about a range. It lies in
+ * host memory and is valid on both sides at all times; where it "is" is only remembered, for a
+ * whole range at a time.
  */
 #include "sim_api_alloc.h"
+
+#include <time.h>
+
+#define MIGRATION_BYTES (2u << 20) /* of one record, at most */
+enum { CAUSE_USER = 1, CAUSE_COHERENCE = 2 };
 
 /* The managed range that holds all of it, or NULL. */
 static struct sim_range *find_managed(uint64_t address, size_t bytes)
@@ -14,6 +20,62 @@ static struct sim_range *find_managed(uint64_t address, size_t bytes)
 			       bytes <= range->bytes - (address - range->base)
 		       ? range
 		       : NULL;
+}
+
+uint64_t sim_managed_migrate(uint64_t address, size_t bytes, int ordinal,
+			     const struct simcuda_activity *user)
+{
+	struct sim_range *range = find_managed(address, bytes);
+	const struct sim_device *device;
+	struct simcuda_activity piece = *user;
+	uint64_t begin_ns = user->begin_ns;
+
+	if (!range || range->location == ordinal ||
+	    (ordinal == CU_DEVICE_CPU && range->is_read_mostly))
+		return 0;
+	piece.kind = 6;
+	piece.direction = ordinal == CU_DEVICE_CPU ? 2 : 1;
+	/* Of memory that was on another device the pieces begin at the host: one record each. */
+	device = sim_device_get(ordinal == CU_DEVICE_CPU ? range->location : ordinal);
+	if (!device)
+		return 0;
+	piece.device = (uint32_t)device->ordinal;
+	piece.value = user->kind ? CAUSE_COHERENCE : CAUSE_USER;
+	for (size_t done = 0; done < range->bytes; done += MIGRATION_BYTES) {
+		size_t left = range->bytes - done;
+
+		piece.bytes = left < MIGRATION_BYTES ? left : MIGRATION_BYTES;
+		piece.begin_ns = begin_ns;
+		begin_ns += sim_model_copy(device, piece.bytes, piece.direction, false).busy_ns;
+		piece.end_ns = begin_ns;
+		sim_activity_add(&piece);
+	}
+	range->location = ordinal;
+	return begin_ns - user->begin_ns;
+}
+
+void simcuda_next_launch_touches(const void *address, size_t bytes)
+{
+	struct sim_thread *thread = sim_call_thread();
+
+	thread->touched = (uintptr_t)address;
+	thread->touched_bytes = bytes;
+}
+
+void simcuda_host_touches(const void *address, size_t bytes)
+{
+	struct simcuda_activity user = {.kind = 1};
+	uint64_t took_ns;
+
+	sim_lock();
+	user.begin_ns = sim_clock_now_ns();
+	took_ns = sim_managed_migrate((uintptr_t)address, bytes, CU_DEVICE_CPU, &user);
+	sim_unlock();
+	while (took_ns && !sim_clock_is_over(user.begin_ns + took_ns)) {
+		struct timespec pause = {0, 20000};
+
+		nanosleep(&pause, NULL);
+	}
 }
 
 static bool is_place(int ordinal)
@@ -42,8 +104,8 @@ CUresult sim_managed_prefetch(struct sim_call *call, CUdeviceptr address, size_t
 {
 	struct sim_range *range = find_managed(address, bytes);
 	struct sim_stream *stream = sim_stream_find(call, handle);
-	struct sim_copy_cost cost;
-	uint64_t begin;
+	struct simcuda_activity user = {.kind = 0};
+	uint64_t took_ns;
 
 	SIM_NOTE(call, "address=0x%llx\tbytes=%zu\tdevice=%d\tstream=0x%llx",
 		 (unsigned long long)address, bytes, ordinal, sim_handle(handle));
@@ -55,10 +117,14 @@ CUresult sim_managed_prefetch(struct sim_call *call, CUdeviceptr address, size_t
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (range->location == ordinal)
 		return CUDA_SUCCESS;
-	cost = sim_model_copy(stream->context->device, bytes, ordinal == CU_DEVICE_CPU, false);
-	begin = sim_stream_ready_ns(stream);
-	sim_stream_advance(stream, begin + cost.start_ns + cost.busy_ns, sim_stream_after(stream));
-	range->location = ordinal;
+	user.begin_ns = sim_stream_ready_ns(stream);
+	if (user.begin_ns < sim_clock_now_ns())
+		user.begin_ns = sim_clock_now_ns();
+	user.correlation = call->correlation;
+	user.context = stream->context->id;
+	user.stream = stream->id;
+	took_ns = sim_managed_migrate(address, bytes, ordinal, &user);
+	sim_stream_advance(stream, user.begin_ns + took_ns, sim_stream_after(stream));
 	return CUDA_SUCCESS;
 }
 

@@ -88,6 +88,12 @@ struct simcuda_cost {
  */
 void *simcuda_library_kernel(const char *name, const struct simcuda_cost *next_launch);
 
+/* Nothing is computed here, so a program says itself who uses managed memory: its host now, or the
+ * kernel that this thread launches next. What is on the other side migrates, in pieces of 2 MiB,
+ * and whoever touched it waits. Exported by libcuda.so.1. */
+void simcuda_host_touches(const void *address, size_t bytes);
+void simcuda_next_launch_touches(const void *address, size_t bytes);
+
 /* A kernel of NCCL: it begins when its stream is ready and ends when the other processes of its
  * communicator have come as well. `flag` is set once `bytes` lie in `memory`. */
 struct simcuda_transfer {
@@ -122,7 +128,7 @@ void simcuda_log(const char *tag, const char *function, int result, const char *
 /* How libcupti.so.13 learns what the driver did. All calls come from the thread that makes the CUDA
  * call (enter/exit) or from the simulated GPU's thread (activity). */
 struct simcuda_activity {
-	int kind; /* 1 kernel, 2 copy, 3 set, 4 sync, 5 a whole launch of a graph */
+	int kind; /* 1 kernel, 2 copy, 3 set, 4 sync, 5 a whole launch of a graph, 6 migration */
 	uint64_t begin_ns, end_ns;
 	uint32_t correlation, device, context, stream;
 	uint64_t bytes;
@@ -130,9 +136,9 @@ struct simcuda_activity {
 	int source_kind, destination_kind; /* CUpti_ActivityMemoryKind */
 	int is_async;
 	uint32_t grid[3], block[3], shared_static, shared_dynamic, registers;
-	uint32_t value;				    /* memset */
-	int sync_type;				    /* CUpti_ActivitySynchronizationType */
-	const char *name;			    /* valid for the life of the process */
+	uint32_t value;	  /* memset; CUpti_ActivityUnifiedMemoryMigrationCause */
+	int sync_type;	  /* CUpti_ActivitySynchronizationType */
+	const char *name; /* valid for the life of the process */
 	uint32_t source_device, destination_device; /* of a copy between devices (direction 10) */
 	uint64_t graph_node;			    /* of a node of a graph, else 0 */
 	uint32_t graph;	      /* the executable's number, 0 for work outside of graphs */

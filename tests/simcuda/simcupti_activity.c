@@ -214,9 +214,9 @@ cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterCon
 {
 	if (!config || !count)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
-	return simcupti_options()->migrations
-		       ? CUPTI_SUCCESS
-		       : simcupti_return(CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED);
+	return simcupti_options()->has_no_counters
+		       ? simcupti_return(CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED)
+		       : CUPTI_SUCCESS;
 }
 
 void simcupti_activity_reset(void)

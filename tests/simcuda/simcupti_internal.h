@@ -30,6 +30,7 @@ struct simcupti_options {
 	uint64_t zero_times_every, drop_every; /* 0: never */
 	uint64_t overhead_ns;		       /* a flush costs this much; 0: not told */
 	uint64_t migrations;		       /* of managed memory, at each flush */
+	bool has_no_counters;		       /* of managed memory */
 	int64_t clock_step_ns;		       /* at the eighth question for the time */
 	bool is_failing[SIMCUPTI_KINDS];
 };

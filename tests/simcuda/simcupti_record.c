@@ -7,6 +7,7 @@
 #include "simcupti_internal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Sizes from an API version on, the newest first; the numbers are those of cuptiGetVersion. */
 static const struct {
@@ -182,6 +183,22 @@ static void make_sync(CUpti_ActivitySynchronization2 *r, const struct simcuda_ac
 	r->cudaEventId = (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 }
 
+static void make_migration(CUpti_ActivityUnifiedMemoryCounter3 *r, const struct simcuda_activity *a)
+{
+	bool is_back = a->direction == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+
+	r->kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+	r->counterKind = is_back ? CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH
+				 : CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+	r->value = a->bytes;
+	r->start = a->begin_ns;
+	r->end = a->end_ns;
+	r->srcId = is_back ? a->device : UINT32_MAX;
+	r->dstId = is_back ? UINT32_MAX : a->device;
+	r->processId = (uint32_t)getpid();
+	r->flags = a->value;
+}
+
 static bool make(union simcupti_record *record, const struct simcuda_activity *activity)
 {
 	bool is_traced = activity->graph && activity->graph_was_seen &&
@@ -214,6 +231,9 @@ static bool make(union simcupti_record *record, const struct simcuda_activity *a
 		break;
 	case 5:
 		make_graph(&record->graph, activity);
+		break;
+	case 6:
+		make_migration(&record->migration, activity);
 		break;
 	case 4:
 		make_sync(&record->sync, activity);

@@ -13,6 +13,7 @@
  *   empty-buffer   a buffer without a byte in it comes back before each real one
  *   overhead=NS    each flush tells that it took so long
  *   migrations=N   each flush finds N migrations of managed memory
+ *   no-counters    managed memory cannot be watched on this GPU
  *   clock-step=NS  the clock of everything steps by NS at the eighth cuptiGetTimestamp
  *   null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
@@ -83,6 +84,8 @@ static void parse_fault(const char *fault)
 		options.has_empty_buffer = true;
 	else if (!strncmp(fault, "overhead=", 9))
 		options.overhead_ns = strtoull(fault + 9, NULL, 10);
+	else if (!strcmp(fault, "no-counters"))
+		options.has_no_counters = true;
 	else if (!strncmp(fault, "migrations=", 11))
 		options.migrations = strtoull(fault + 11, NULL, 10);
 	else if (!strncmp(fault, "clock-step=", 11))

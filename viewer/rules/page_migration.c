@@ -97,6 +97,14 @@ static size_t count_managed(const struct model *model)
 	return managed;
 }
 
+/* Counters of managed memory were on, so that no migration means that there was none. */
+static bool was_watched(const struct model *model)
+{
+	const char *told = model->source.info(model->source.context, "gpu_times.managed");
+
+	return told && strcmp(told, "migrations of managed memory are recorded") == 0;
+}
+
 static void run(struct rule_context *context)
 {
 	const struct model *model = context->model;
@@ -117,10 +125,14 @@ static void run(struct rule_context *context)
 			    "%llu page migrations, %.2f %% of the %s (raised from %.0f %%)",
 			    (unsigned long long)found.in_run, rule_percent(context, busy_ms),
 			    context->unit, MIGRATION_PERCENT);
+	else if (managed && was_watched(model))
+		rule_silent(context,
+			    "no page of the %zu allocations of managed memory migrated unasked",
+			    managed);
 	else if (managed)
 		rule_not_judged(context,
 				"%zu allocations of managed memory, but page faults and migrations "
-				"were not recorded",
+				"were not recorded (GPUTRACE_MANAGED=on)",
 				managed);
 	else if (model->memory_event_count)
 		rule_silent(context, "no managed memory was allocated");
@@ -136,8 +148,8 @@ const struct rule rule_page_migration = {
 	.page =
 "Raised when migrations of managed memory take at least 2 % of the mean steady step. A migration\n"
 "is a copy between managed and managed memory that no copy call and no prefetch asked for, as\n"
-"nsys exports have them (import them with unified-memory tracing on). gputrace's own shim does not\n"
-"ask CUPTI for them, since that slows every fault.\n"
+"nsys exports have them (import them with unified-memory tracing on). gputrace's own shim asks\n"
+"CUPTI for them with GPUTRACE_MANAGED=on only, since that slows every fault.\n"
 "\n"
 "Evidence: migrations, bytes each way, and whether pages travel both ways (thrashing: at least a\n"
 "quarter of the bytes go back). Faults are not counted; kernels that wait for pages are longer by\n"

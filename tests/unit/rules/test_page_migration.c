@@ -44,6 +44,18 @@ static void managed_memory_without_migration_records_is_not_judged(void **state)
 	bench_fini(&bench);
 }
 
+static void watched_memory_that_stays_where_it_is_is_silent(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	script_info(bench.script, "gpu_times.managed", "migrations of managed memory are recorded");
+	run_loop(&bench, MEMORY_MANAGED);
+	assert_int_equal(bench_status(&bench, "GT107"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
 static void unrecorded_allocations_are_not_judged(void **state)
 {
 	struct bench bench;
@@ -137,6 +149,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(few_migrations_and_prefetches_are_silent),
 		cmocka_unit_test(plain_device_memory_is_silent),
 		cmocka_unit_test(managed_memory_without_migration_records_is_not_judged),
+		cmocka_unit_test(watched_memory_that_stays_where_it_is_is_silent),
 		cmocka_unit_test(unrecorded_allocations_are_not_judged),
 	};
 
