@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches kernels of the simulated driver at a steady rate and prints, as key=value lines, how
- * many, the longest launch in CPU time of the launching thread, and this process's memory over
- * time. usage: prog_launches RATE_PER_S SECONDS [REST_S]
+ * many, the longest launch in CPU time of the launching thread, how long launches took by the wall
+ * clock, and this process's memory over time. usage: prog_launches RATE_PER_S SECONDS [REST_S]
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,12 +34,45 @@ static unsigned long resident_kib(void)
 	return kib;
 }
 
-static uint64_t longest_ns, over_1ms;
+static uint64_t longest_ns, over_1ms, wall_longest_ns;
+
+/* Launches by wall time: 16 classes for every doubling. */
+enum { CLASSES = 16 * 40 };
+static uint64_t by_wall[CLASSES];
+
+static unsigned int class_of(uint64_t ns)
+{
+	unsigned int doubling = 0;
+	for (; ns >= 32; ns >>= 1)
+		doubling++;
+	unsigned int class = doubling * 16 + (unsigned int)ns;
+	return class < CLASSES ? class : CLASSES - 1;
+}
+
+/* Upper end of a class: class_of() keeps the five highest bits of a time. */
+static double class_end_us(unsigned int class)
+{
+	unsigned int doubling = class < 32 ? 0 : class / 16 - 1;
+	return (double)((uint64_t)(class - doubling * 16 + 1) << doubling) / 1e3;
+}
+
+static double percentile_us(uint64_t launches, double share)
+{
+	uint64_t wanted = (uint64_t)((double)launches * share), seen = 0;
+	for (unsigned int i = 0; i < CLASSES; i++) {
+		seen += by_wall[i];
+		if (seen > wanted)
+			return class_end_us(i);
+	}
+	return (double)wall_longest_ns / 1e3;
+}
 
 static void launch(CUfunction function, CUstream stream)
 {
 	uint64_t before_ns = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t wall_ns = clock_of(CLOCK_MONOTONIC);
 	int status = (int)cuLaunchKernel(function, 64, 1, 1, 128, 1, 1, 0, stream, NULL, NULL);
+	wall_ns = clock_of(CLOCK_MONOTONIC) - wall_ns;
 	uint64_t took_ns = clock_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	if (status) {
 		printf("failed=%d\n", status);
@@ -47,6 +80,8 @@ static void launch(CUfunction function, CUstream stream)
 	}
 	longest_ns = took_ns > longest_ns ? took_ns : longest_ns;
 	over_1ms += took_ns > 1000000;
+	wall_longest_ns = wall_ns > wall_longest_ns ? wall_ns : wall_longest_ns;
+	by_wall[class_of(wall_ns)]++;
 }
 
 int main(int argc, char **argv)
@@ -86,7 +121,10 @@ int main(int argc, char **argv)
 	cuCtxSynchronize();
 	struct timespec rest = {argc > 3 ? atol(argv[3]) : 0, 0};
 	nanosleep(&rest, NULL);
-	printf("launched=%llu longest_us=%.1f over_1ms=%llu\n", (unsigned long long)launched,
-	       (double)longest_ns / 1e3, (unsigned long long)over_1ms);
+	printf("launched=%llu longest_us=%.1f over_1ms=%llu wall_p50_us=%.2f wall_p9999_us=%.1f "
+	       "wall_longest_us=%.1f\n",
+	       (unsigned long long)launched, (double)longest_ns / 1e3, (unsigned long long)over_1ms,
+	       percentile_us(launched, 0.5), percentile_us(launched, 0.9999),
+	       (double)wall_longest_ns / 1e3);
 	return 0;
 }

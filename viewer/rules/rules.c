@@ -208,8 +208,8 @@ void rule_not_judged(struct rule_context *context, const char *format, ...)
 	judge(context, NOT_JUDGED, text_take(&text));
 }
 
-/* Failures first, then by what can be gained, then by cost; ids break ties so that the order never
- * depends on chance. */
+/* Failures first, then by what can be gained, then by cost; what has neither, by how much it
+ * matters. Ids break ties so that the order never depends on chance. */
 static int compare_findings(const void *left, const void *right)
 {
 	const struct finding *a = left, *b = right;
@@ -220,6 +220,8 @@ static int compare_findings(const void *left, const void *right)
 		return a->gain_high_ms < b->gain_high_ms ? 1 : -1;
 	if (a->cost_ms != b->cost_ms)
 		return a->cost_ms < b->cost_ms ? 1 : -1;
+	if (a->severity != b->severity)
+		return a->severity < b->severity ? 1 : -1;
 	if (strcmp(a->id, b->id) != 0)
 		return strcmp(a->id, b->id);
 	return (a->call > b->call) - (a->call < b->call);

@@ -75,6 +75,28 @@ static void ranks_on_one_node_away_from_their_gpus_are_raised(void **state)
 	rank_bench_fini(&bench);
 }
 
+/* Neither costs a known time: what matters more comes first, in whatever order they were raised. */
+static void ranks_on_too_few_cpus_stand_before_those_on_another_node(void **state)
+{
+	struct rank_bench bench;
+
+	(void)state;
+	rank_bench_init(&bench, 4);
+	for (size_t rank = 0; rank < 4; rank++) {
+		free(bench.items[rank].cpus_allowed);
+		bench.items[rank].cpus_allowed = xstrdup("0-1");
+		free(bench.items[rank].nodes_allowed);
+		bench.items[rank].nodes_allowed = xstrdup("0");
+	}
+	rank_bench_run(&bench);
+	assert_int_equal(bench.findings.count, 2);
+	assert_string_equal(bench.findings.items[0].id, "GT304");
+	assert_int_equal(bench.findings.items[0].severity, SEVERITY_MEDIUM);
+	assert_string_equal(bench.findings.items[1].id, "GT304");
+	assert_int_equal(bench.findings.items[1].severity, SEVERITY_INFO);
+	rank_bench_fini(&bench);
+}
+
 static void ranks_of_different_hosts_do_not_share(void **state)
 {
 	struct rank_bench bench;
@@ -127,6 +149,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ranks_with_cpus_of_their_own_are_silent),
 		cmocka_unit_test(ranks_that_are_not_bound_are_silent),
 		cmocka_unit_test(ranks_on_one_node_away_from_their_gpus_are_raised),
+		cmocka_unit_test(ranks_on_too_few_cpus_stand_before_those_on_another_node),
 		cmocka_unit_test(ranks_of_different_hosts_do_not_share),
 		cmocka_unit_test(files_without_cpus_are_not_judged),
 		cmocka_unit_test(one_file_is_not_judged),
