@@ -7,7 +7,7 @@
  *   segment = SEGMENT chunk, then ROWS and COLUMNS chunks in any order, PATTERNS before EVENTS
  *   last   = END chunk, then INDEX chunk (both missing when the writer was killed)
  *
- * Every chunk is one zstd skippable frame (its header) followed by its payload: a zstd frame, or,
+ * Every chunk is one zstd skippable frame (its header) followed by its payload: zstd frames, or,
  * where CHUNK_STORED is set, a second skippable frame. So `zstd -t` verifies a file and a reader
  * that knows only zstd skips what it does not know.
  *
