@@ -9,7 +9,7 @@ samples=$build/samples
 witness=$build/tests/path-programs/lib/libpaths_witness.so
 export GPUTRACE_COLLECTOR=$build/bin/gputrace-collector
 [ -x "$GPUTRACE_COLLECTOR" ] && [ -x "$build/bin/gputrace" ] || skip "no collector or no viewer"
-export SIMCUDA_GPUS=2 SIMCUDA_KERNEL_COSTS=$samples/costs.tsv
+export SIMCUDA_GPUS=4 SIMCUDA_KERNEL_COSTS=$samples/costs.tsv
 
 arguments() { # SAMPLE
 	case $1 in
