@@ -138,8 +138,9 @@ static bool is_own_export_visible(void *handle, const char *name)
 	return found && self_contains(found);
 }
 
-/* The driver and cuDNN look up names of their own in libraries behind them: not our business. */
-static bool is_inside_library(const void *caller)
+/* The driver and cuDNN look up names of their own in libraries behind them: not our business. What
+ * cuDNN wants of the driver is, for the runtime inside it launches its kernels. */
+static bool is_inside_library(const struct wrap_library *library, const void *caller)
 {
 	Dl_info info;
 	if (!dladdr(caller, &info) || !info.dli_fname)
@@ -150,7 +151,7 @@ static bool is_inside_library(const void *caller)
 			name = at + 1;
 	}
 	const char *const prefixes[] = {"libcuda.so", "libcudnn"};
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < (library == &wrap_cudnn ? 2 : 1); i++) {
 		const char *prefix = prefixes[i], *at = name;
 		while (*prefix && *prefix == *at)
 			prefix++, at++;
@@ -166,7 +167,7 @@ static struct lookup_answer answer_wrapped(const struct wrap_library *library, u
 	struct lookup_answer answer = {real_dlsym_address(), NULL};
 	unsigned int node;
 
-	if (is_inside_library(caller))
+	if (is_inside_library(library, caller))
 		return answer;
 	if (handle == RTLD_NEXT) {
 		/* Depends on the caller's place: let glibc see the caller. Nothing anywhere: say

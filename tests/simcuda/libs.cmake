@@ -69,6 +69,16 @@ if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublasLt.h")
   add_dependencies(simblaslt simblas) # one of the two makes the generated list
 endif()
 
+# cuDNN: convolutions by the same model.
+if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
+  simlibs_shared(simcudnn cudnn simcudnn.map ${simblas_sources} "${simlibs_dir}/simcudnn_conv.c"
+    "${simlibs_dir}/simcudnn_graph.c" "${simlibs_dir}/simcudnn_layers.c"
+    "${simlibs_gen}/simblas_gpus.inc")
+  set_target_properties(simcudnn PROPERTIES VERSION 9 SOVERSION 9)
+  target_compile_options(simcudnn PRIVATE -Wno-deprecated-declarations)
+  add_dependencies(simcudnn simblas)
+endif()
+
 # CUPTI: callback ids and result names come from the installed headers.
 set(simcupti_has_records FALSE)
 if(GPUTRACE_CUPTI_INCLUDE)

@@ -51,6 +51,8 @@
  *   rt    SEQ TID FUNCTION RESULT key=value...   the same of the runtime library
  *   blas  SEQ TID FUNCTION RESULT m= n= k= lda= ldb= ldc= opa= opb= typea= typeb= typec= batch=
  *         epilogue=
+ *   dnn   SEQ TID FUNCTION RESULT op= n= c= k= group_c= type=    a convolution, op 1 forward, 2 data, 3
+ *         filter; or bytes= of a layer that is none
  *   gpu   CORRELATION KIND BEGIN_NS END_NS stream= bytes= name= direction=   KIND kernel|copy|set;
  *         times on the clock that CUPTI reports. Nodes of a graph have graph= node= as well; the
  *         launch of a graph as a whole is one more line, of KIND graph, with graph= nodes=
