@@ -203,7 +203,19 @@ void capture_device_reset(struct call *call);
 		GEMM_SIZES, GEMM_TYPES(computeType), GEMM_STRIDES                                  \
 	}
 
+#define GEMM_GROUPS(a, b, c, how)                                                                  \
+	(struct gemm_groups)                                                                       \
+	{                                                                                          \
+		.op_a = transa_array, .op_b = transb_array, .m = m_array, .n = n_array,            \
+		.k = k_array, .lda = lda_array, .ldb = ldb_array, .ldc = ldc_array,                \
+		.batch = group_size, .count = group_count, .int_bytes = sizeof(group_count),       \
+		.type_a = (a), .type_b = (b), .type_c = (c), .compute = (how)                      \
+	}
+
 void capture_gemm(struct call *call, const void *handle, const struct gemm_shape *shape);
+/* One group: a product. Several: a call, within it a product per group that has no times of its
+ * own, since the kernels are those of the call. */
+void capture_gemm_groups(struct call *call, const void *handle, const struct gemm_groups *groups);
 /* math: cublasMath_t of the handle; epilogue: cublasLtEpilogue_t, 0 none or not known. */
 void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const void *stream,
 			int math, uint32_t epilogue);

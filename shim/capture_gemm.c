@@ -163,6 +163,68 @@ void capture_gemm(struct call *call, const void *handle, const struct gemm_shape
 	capture_gemm_write(call, shape, stream, math, 0);
 }
 
+#define GROUPS_MAX 256 /* a call with more is a call without products */
+
+static int64_t number_at(const void *numbers, size_t int_bytes, int64_t i)
+{
+	return int_bytes == sizeof(int64_t) ? ((const int64_t *)numbers)[i]
+					    : ((const int *)numbers)[i];
+}
+
+static struct gemm_shape shape_at(const struct gemm_groups *groups, int64_t i)
+{
+	size_t bytes = groups->int_bytes;
+
+	return (struct gemm_shape){
+		.op_a = groups->op_a[i],
+		.op_b = groups->op_b[i],
+		.m = number_at(groups->m, bytes, i),
+		.n = number_at(groups->n, bytes, i),
+		.k = number_at(groups->k, bytes, i),
+		.lda = number_at(groups->lda, bytes, i),
+		.ldb = number_at(groups->ldb, bytes, i),
+		.ldc = number_at(groups->ldc, bytes, i),
+		.batch = number_at(groups->batch, bytes, i),
+		.type_a = groups->type_a,
+		.type_b = groups->type_b,
+		.type_c = groups->type_c,
+		.compute = groups->compute,
+	};
+}
+
+void capture_gemm_groups(struct call *call, const void *handle, const struct gemm_groups *groups)
+{
+	/* Arrays of a refused call may be anything. */
+	bool is_told = !call->status && groups->count > 0 && groups->count <= GROUPS_MAX &&
+		       groups->op_a && groups->op_b && groups->m && groups->n && groups->k &&
+		       groups->lda && groups->ldb && groups->ldc && groups->batch;
+
+	if (is_told && groups->count == 1) {
+		const struct gemm_shape shape = shape_at(groups, 0);
+
+		capture_gemm(call, handle, &shape);
+		return;
+	}
+	int math;
+	const void *stream = capture_handle_stream(handle, &math);
+
+	call->flags |=
+		(uint16_t)(CALL_ASYNC |
+			   (streams_is_captured(stream_key(call, stream)) ? CALL_CAPTURED : 0));
+	capture_plain(call, handle);
+	for (int64_t i = 0; is_told && i < groups->count; i++) {
+		const struct gemm_shape shape = shape_at(groups, i);
+		struct call group = *call;
+
+		if (shape.batch < 1)
+			continue;
+		group.id = ++call->thread->call_count;
+		group.parent = call->id;
+		group.correlation = 0;
+		capture_gemm(&group, handle, &shape);
+	}
+}
+
 void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const void *stream,
 			int math, uint32_t epilogue)
 {

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_SHIM_GEMM_SHAPE_H
 #define GPUTRACE_SHIM_GEMM_SHAPE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../collector/format/record.h"
@@ -15,6 +16,15 @@ struct gemm_shape {
 	int type_a, type_b, type_c; /* cudaDataType, or element types below 0: GEMM_ELEMENT */
 	int compute;		    /* cublasComputeType_t; BLAS_COMPUTE_SAME: the element's own */
 };
+/* Several products of one call: arrays of `count` integers of int_bytes each. */
+struct gemm_groups {
+	const int *op_a, *op_b;
+	const void *m, *n, *k, *lda, *ldb, *ldc, *batch;
+	int64_t count;
+	size_t int_bytes;
+	int type_a, type_b, type_c, compute; /* of all of them, as in gemm_shape */
+};
+
 #define GEMM_ELEMENT(type) (-(int)ELEMENT_##type)
 enum {
 	BLAS_COMPUTE_SAME = -1,
