@@ -86,7 +86,10 @@ static int group_add_patterns(struct trace_writer *writer, struct event_store *e
 	if (rc < 0 || header.row_count == 0)
 		return rc;
 	*last_offset = writer->group.used;
-	return trace_group_add(writer, &header, writer->payload.data, writer->payload.used);
+	rc = trace_group_add(writer, &header, writer->payload.data, writer->payload.used);
+	/* The next segment tells them again, so they count for how long this one should be. */
+	writer->segment_text_bytes += writer->group.used - *last_offset;
+	return rc;
 }
 
 static int group_add_events(struct trace_writer *writer, struct event_store *events,

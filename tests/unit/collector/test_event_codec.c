@@ -25,6 +25,7 @@
 #include "trace_recover.h"
 #include "trace_rows.h"
 #include "trace_writer.h"
+#include "trace_writer_internal.h"
 
 #define THREADS 3
 
@@ -256,6 +257,26 @@ static void patterns_are_told_once_in_a_segment(void **state)
 	forget_written();
 }
 
+static void patterns_count_for_how_long_a_segment_is(void **state)
+{
+	struct trace_writer *writer = create();
+	uint64_t empty = writer->segment_text_bytes, told;
+
+	(void)state;
+	put_step(writer, 0);
+	assert_int_equal(trace_writer_flush(writer, NULL), 0);
+	told = writer->segment_text_bytes;
+	assert_true(told > empty);
+	for (uint32_t step = 0; step < 100; step++)
+		put_step(writer, 0);
+	assert_int_equal(trace_writer_flush(writer, NULL), 0);
+	assert_true(writer->segment_text_bytes < told + (told - empty));
+	put_step(writer, 0);
+	assert_int_equal(trace_writer_finish(writer, SESSION_EXITED, NULL), 0);
+	expect_written();
+	forget_written();
+}
+
 static void more_patterns_than_fit_become_columns(void **state)
 {
 	struct trace_writer *writer = create();
@@ -476,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_of_a_program_comes_back),
 		cmocka_unit_test(patterns_are_told_once_in_a_segment),
+		cmocka_unit_test(patterns_count_for_how_long_a_segment_is),
 		cmocka_unit_test(more_patterns_than_fit_become_columns),
 		cmocka_unit_test(a_call_that_is_its_own_parent_comes_back),
 		cmocka_unit_test(events_without_their_patterns_are_counted_as_lost),
