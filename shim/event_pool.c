@@ -150,7 +150,13 @@ void event_pool_drop(const void *context)
 
 void event_pool_forget(void)
 {
-	memset((void *)event_pools, 0, sizeof(event_pools));
+	/* Writing to a pool that was never used would cost the child its page faults. */
+	for (uint32_t i = 0; i < EVENT_CONTEXTS; i++) {
+		struct event_pool *pool = &event_pools[i];
+		if (atomic_load(&pool->context) || atomic_load(&pool->is_closed) ||
+		    atomic_load(&pool->next))
+			memset((void *)pool, 0, sizeof(*pool));
+	}
 	memset((void *)event_counts, 0, sizeof(event_counts));
 	atomic_store(&is_claiming, 0);
 }

@@ -24,6 +24,7 @@ static struct entry {
 } entries[BUCKETS][BUCKET_SLOTS];
 static uint8_t victims[BUCKETS]; /* with the lock: the entry to give up next */
 static struct spin lock;
+static _Atomic uint32_t is_used; /* something was put into the table */
 
 static uint32_t bucket_of(const void *handle)
 {
@@ -97,6 +98,7 @@ static struct entry *place(const void *handle)
 
 void graph_table_put(const void *handle, const struct graph_origin *origin)
 {
+	atomic_store_explicit(&is_used, 1, memory_order_relaxed);
 	if (!handle || !spin_take(&lock))
 		return;
 	write_entry(place(handle), handle, origin);
@@ -142,6 +144,10 @@ void graph_table_remove(const void *handle)
 void graph_table_forget(void)
 {
 	spin_give(&lock); /* its holder may not exist here */
+	/* Writing to a table that was never used would cost the child a page fault for each page.
+	 */
+	if (!atomic_exchange_explicit(&is_used, 0, memory_order_relaxed))
+		return;
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		for (uint32_t k = 0; k < BUCKET_SLOTS; k++)
 			atomic_store_explicit(&entries[i][k].handle, 0, memory_order_relaxed);
