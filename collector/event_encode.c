@@ -324,7 +324,8 @@ static void cut_planes(const struct event_store *store, size_t planes, struct ch
 {
 	for (uint32_t i = 0; i <= EVENTS_PLANES; i++)
 		chunk_cut(cuts, planes + (size_t)i * store->row_count);
-	cuts->noise_from = planes;
+	/* Control bytes repeat as the program does. */
+	cuts->noise_from = planes + store->row_count;
 	cuts->noise_to = planes + (size_t)EVENTS_PLANES * store->row_count;
 }
 
