@@ -25,6 +25,8 @@ enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
 enum { CUPTI_SITE_ENTER = 0 };
 enum { CUPTI_ATTRIBUTE_ZEROED_OUT = 5, CUPTI_ATTRIBUTE_PER_THREAD = 9 };
 enum { CUPTI_THREAD_ID_SYSTEM = 1 };
+enum { CUPTI_MEMORY_ALLOCATED = 1, CUPTI_MEMORY_RELEASED = 2 };
+enum { CUPTI_POOL_LOCAL = 1, CUPTI_POOL_IMPORTED = 2 };
 enum { CUPTI_MANAGED_HTOD = 1, CUPTI_MANAGED_DTOH = 2, CUPTI_MANAGED_SCOPE_DEVICE = 1 };
 /* Why pages moved, in a record's flags. */
 enum { CUPTI_MANAGED_BY_USER = 1 };
@@ -44,6 +46,8 @@ enum cupti_kind {
 	CUPTI_KIND_MEMCPY2 = 22,
 	CUPTI_KIND_MANAGED = 25,
 	CUPTI_KIND_SYNCHRONIZATION = 38,
+	CUPTI_KIND_MEMORY2 = 49,
+	CUPTI_KIND_MEMORY_POOL = 50,
 	CUPTI_KIND_GRAPH_TRACE = 51,
 };
 
@@ -125,6 +129,30 @@ enum cupti_kind {
 	F(managed, destination, uint32_t, 44, CUpti_ActivityUnifiedMemoryCounter3, dstId)          \
 	F(managed, stream, uint32_t, 48, CUpti_ActivityUnifiedMemoryCounter3, streamId)            \
 	F(managed, cause, uint32_t, 56, CUpti_ActivityUnifiedMemoryCounter3, flags)                \
+	F(memory2, op, uint32_t, 4, CUpti_ActivityMemory4, memoryOperationType)                    \
+	F(memory2, memory_kind, uint32_t, 8, CUpti_ActivityMemory4, memoryKind)                    \
+	F(memory2, correlation, uint32_t, 12, CUpti_ActivityMemory4, correlationId)                \
+	F(memory2, address, uint64_t, 16, CUpti_ActivityMemory4, address)                          \
+	F(memory2, bytes, uint64_t, 24, CUpti_ActivityMemory4, bytes)                              \
+	F(memory2, start, uint64_t, 32, CUpti_ActivityMemory4, timestamp)                          \
+	F(memory2, device, uint32_t, 52, CUpti_ActivityMemory4, deviceId)                          \
+	F(memory2, context, uint32_t, 56, CUpti_ActivityMemory4, contextId)                        \
+	F(memory2, stream, uint32_t, 60, CUpti_ActivityMemory4, streamId)                          \
+	F(memory2, is_async, uint32_t, 72, CUpti_ActivityMemory4, isAsync)                         \
+	F(memory2, pool_type, uint32_t, 80, CUpti_ActivityMemory4,                                 \
+	  memoryPoolConfig.memoryPoolType)                                                         \
+	F(memory2, pool, uint64_t, 88, CUpti_ActivityMemory4, memoryPoolConfig.address)            \
+	F(memory2, reserved, uint64_t, 104, CUpti_ActivityMemory4, memoryPoolConfig.pool.size)     \
+	F(memory2, used, uint64_t, 112, CUpti_ActivityMemory4, memoryPoolConfig.utilizedSize)      \
+	F(pool, op, uint32_t, 4, CUpti_ActivityMemoryPool3, memoryPoolOperationType)               \
+	F(pool, type, uint32_t, 8, CUpti_ActivityMemoryPool3, memoryPoolType)                      \
+	F(pool, correlation, uint32_t, 12, CUpti_ActivityMemoryPool3, correlationId)               \
+	F(pool, device, uint32_t, 20, CUpti_ActivityMemoryPool3, deviceId)                         \
+	F(pool, pool, uint64_t, 32, CUpti_ActivityMemoryPool3, address)                            \
+	F(pool, reserved, uint64_t, 40, CUpti_ActivityMemoryPool3, size)                           \
+	F(pool, threshold, uint64_t, 48, CUpti_ActivityMemoryPool3, releaseThreshold)              \
+	F(pool, start, uint64_t, 56, CUpti_ActivityMemoryPool3, timestamp)                         \
+	F(pool, used, uint64_t, 64, CUpti_ActivityMemoryPool3, utilizedSize)                       \
 	F(graph, correlation, uint32_t, 4, CUpti_ActivityGraphTrace2, correlationId)               \
 	F(graph, start, uint64_t, 8, CUpti_ActivityGraphTrace2, start)                             \
 	F(graph, end, uint64_t, 16, CUpti_ActivityGraphTrace2, end)                                \

@@ -18,6 +18,7 @@
 
 #include "callback_set.h"
 #include "cupti_find.h"
+#include "cupti_kinds.h"
 #include "cupti_others.h"
 #include "cupti_share.h"
 #include "gpu_buffers.h"
@@ -107,15 +108,6 @@ static unsigned int enable_callbacks(int domain)
 
 /* ---- the thread ---- */
 
-static const char *result_text(int result, char *buffer, size_t size, const char *what)
-{
-	const char *name = NULL;
-	if (cupti.GetResultString)
-		cupti.GetResultString(result, &name);
-	snprintf(buffer, size, "%s: %s (%d)", what, name ? name : "error", result);
-	return buffer;
-}
-
 static uint64_t read_gpu_clock(void)
 {
 	uint64_t now_ns = 0;
@@ -151,9 +143,10 @@ static void tell_managed(void)
 		return;
 	managed_told = true;
 	session_info("gpu_times.managed",
-		     managed_result ? result_text(managed_result, text, sizeof(text),
+		     managed_result
+			     ? cupti_kinds_result(&cupti, managed_result, text, sizeof(text),
 						  "migrations of managed memory are not recorded")
-				    : "migrations of managed memory are recorded");
+			     : "migrations of managed memory are recorded");
 }
 
 static void tell_flush(int result)
@@ -162,8 +155,8 @@ static void tell_flush(int result)
 	if (!result || flush_result)
 		return;
 	flush_result = result;
-	session_info("gpu_times.flush",
-		     result_text(result, text, sizeof(text), "cuptiActivityFlushAll failed"));
+	session_info("gpu_times.flush", cupti_kinds_result(&cupti, result, text, sizeof(text),
+							   "cuptiActivityFlushAll failed"));
 }
 
 /* At most once a second: what CUPTI says it cost the program itself. */
@@ -297,40 +290,6 @@ static void set_attribute(int attribute, uint8_t value)
 		cupti.ActivitySetAttribute(attribute, &size, &value);
 }
 
-/* The kinds that are read; one that cannot be enabled leaves the others on. */
-static int enable_kinds(char *missing, size_t size, const char **graphs)
-{
-	static const struct {
-		int kind;
-		const char *name;
-	} kinds[] = {
-		{CUPTI_KIND_CONCURRENT_KERNEL, "kernels"}, {CUPTI_KIND_MEMCPY, "copies"},
-		{CUPTI_KIND_MEMCPY2, "peer copies"},	   {CUPTI_KIND_MEMSET, "sets"},
-		{CUPTI_KIND_SYNCHRONIZATION, "waits"},	   {CUPTI_KIND_OVERHEAD, "overhead"},
-	};
-	int enabled = 0;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		int result = cupti_share_enable_kind(kinds[i].kind);
-		size_t used = strlen(missing);
-		if (!result)
-			enabled++;
-		else
-			snprintf(missing + used, size - used, "%s%s (error %d)", used ? ", " : "",
-				 kinds[i].name, result);
-	}
-	/* Launches of graphs as wholes, or all their nodes: several times slower on the GPU. */
-	if (strcmp(shim_options.graphs, "whole"))
-		*graphs = "nodes";
-	else if (cupti_share_enable_kind(CUPTI_KIND_GRAPH_TRACE))
-		*graphs = "nodes: this CUPTI or driver cannot time a launch as a whole";
-	else
-		*graphs = "whole";
-	/* Programs that poll events would flood the trace. */
-	if (cupti.ActivityEnableAllSyncRecords)
-		cupti.ActivityEnableAllSyncRecords(0);
-	return enabled;
-}
-
 static const char *refused(char *text, size_t size)
 {
 	char name[64];
@@ -366,13 +325,13 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 	if (result) {
 		char failed[80];
 		snprintf(failed, sizeof(failed), "%s failed", what);
-		return result_text(result, text, size, failed);
+		return cupti_kinds_result(&cupti, result, text, size, failed);
 	}
 	injection_use(&cupti);
 	unsigned int callbacks = enable_callbacks(CUPTI_DOMAIN_RUNTIME);
 	callbacks += enable_callbacks(CUPTI_DOMAIN_DRIVER);
 	SHIM_LOG(DEBUG, "CUPTI: callbacks=%u", callbacks);
-	if (!enable_kinds(missing, missing_size, graphs)) {
+	if (!cupti_kinds_enable(&cupti, missing, missing_size, graphs)) {
 		cupti_share_close();
 		return "CUPTI enabled none of its records";
 	}
@@ -432,6 +391,7 @@ void gpu_activity_start(void)
 	session_info("gpu_times.graphs", graphs);
 	if (missing[0])
 		session_info("gpu_times.missing", missing);
+	cupti_kinds_tell(&cupti);
 }
 
 void gpu_activity_finish(void)

@@ -230,6 +230,66 @@ static void convert_migration(struct thread *thread, const unsigned char *record
 	thread_commit(thread);
 }
 
+/* An instant: both times are the one stamp. Of pools of other processes CUPTI tells no sizes. */
+static void convert_memory(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = {
+		.begin_ns = READ(memory2, start, uint64_t),
+		.end_ns = READ(memory2, start, uint64_t),
+		.correlation = READ(memory2, correlation, uint32_t),
+		.device = READ(memory2, device, uint32_t),
+		.context = READ(memory2, context, uint32_t),
+		.stream = READ(memory2, stream, uint32_t),
+	};
+	uint32_t op = READ(memory2, op, uint32_t);
+	uint32_t type = READ(memory2, pool_type, uint32_t);
+	if (op != CUPTI_MEMORY_ALLOCATED && op != CUPTI_MEMORY_RELEASED)
+		return;
+	struct record_gpu_memory *out =
+		begin_record(thread, RECORD_KIND_gpu_memory, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->address = READ(memory2, address, uint64_t);
+	out->size_bytes = READ(memory2, bytes, uint64_t);
+	if (type == CUPTI_POOL_LOCAL || type == CUPTI_POOL_IMPORTED)
+		out->pool = READ(memory2, pool, uint64_t);
+	if (type == CUPTI_POOL_LOCAL) {
+		out->pool_reserved_bytes = READ(memory2, reserved, uint64_t);
+		out->pool_used_bytes = READ(memory2, used, uint64_t);
+	}
+	out->op = op == CUPTI_MEMORY_ALLOCATED ? MEMORY_ALLOC : MEMORY_FREE;
+	out->memory_kind =
+		out->pool ? MEMORY_POOL : memory_kind_of(READ(memory2, memory_kind, uint32_t));
+	out->is_async = READ(memory2, is_async, uint32_t) != 0;
+	thread_commit(thread);
+}
+
+static void convert_pool(struct thread *thread, const unsigned char *record)
+{
+	struct gpu_part part = {
+		.begin_ns = READ(pool, start, uint64_t),
+		.end_ns = READ(pool, start, uint64_t),
+		.correlation = READ(pool, correlation, uint32_t),
+		.device = READ(pool, device, uint32_t),
+	};
+	uint32_t op = READ(pool, op, uint32_t);
+	if (op < GPU_POOL_CREATE || op > GPU_POOL_TRIM)
+		return;
+	struct record_gpu_pool *out =
+		begin_record(thread, RECORD_KIND_gpu_pool, sizeof(*out), &part);
+	if (!out)
+		return;
+	out->pool = READ(pool, pool, uint64_t);
+	out->is_imported = READ(pool, type, uint32_t) == CUPTI_POOL_IMPORTED;
+	if (!out->is_imported) {
+		out->reserved_bytes = READ(pool, reserved, uint64_t);
+		out->used_bytes = READ(pool, used, uint64_t);
+		out->threshold_bytes = READ(pool, threshold, uint64_t);
+	}
+	out->op = (uint8_t)op;
+	thread_commit(thread);
+}
+
 uint64_t gpu_records_overhead_ns(void)
 {
 	return atomic_load_explicit(&overhead_ns, memory_order_relaxed);
@@ -264,6 +324,12 @@ void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8
 			break;
 		case CUPTI_KIND_MANAGED:
 			convert_migration(thread, record);
+			break;
+		case CUPTI_KIND_MEMORY2:
+			convert_memory(thread, record);
+			break;
+		case CUPTI_KIND_MEMORY_POOL:
+			convert_pool(thread, record);
 			break;
 		default:
 			break; /* a kind that somebody else in this process enabled */

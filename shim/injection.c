@@ -104,7 +104,7 @@ static struct open_calls {
 } * open_calls;
 
 static const struct cupti *asked;
-#define DEVICES_WAITS 200u /* of 50 us */
+#define DEVICES_WAITS 1000u /* of 50 us, for most a few */
 enum { DEVICES_UNKNOWN = 0, DEVICES_WANTED, DEVICES_TOLD };
 static _Atomic uint32_t wants_devices; /* how far the description of the devices is */
 
@@ -213,10 +213,11 @@ static void attend(void)
 	lifecycle_attention = 0;
 	lifecycle_arm_exit();
 	atomic_store(&wants_devices, DEVICES_WANTED);
-	gpu_activity_wake();
 	for (unsigned int i = 0; i < DEVICES_WAITS && atomic_load(&wants_devices) != DEVICES_TOLD;
-	     i++)
+	     i++) {
+		gpu_activity_wake(); /* again: it may not have slept yet */
 		nanosleep(&pause, NULL);
+	}
 }
 
 void injection_callback(uint32_t id, const void *data)

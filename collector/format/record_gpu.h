@@ -67,8 +67,41 @@ struct record_gpu_graph {
 	uint64_t reserved0;
 };
 
+/* Memory that the driver gave or took back, from CUPTI: also what no recorded call asked for. The
+ * instant is begin_ns and end_ns; correlation is that of the call. */
+struct record_gpu_memory {
+	struct gpu_part gpu;
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t pool;		      /* 0: of no pool */
+	uint64_t pool_reserved_bytes; /* of that pool, after this; 0 unknown: another process's */
+	uint64_t pool_used_bytes;
+	uint8_t op;	     /* enum memory_op: MEMORY_ALLOC or MEMORY_FREE */
+	uint8_t memory_kind; /* enum memory_kind */
+	uint8_t is_async;
+	uint8_t reserved0;
+	uint32_t reserved1;
+};
+
+enum gpu_pool_op { GPU_POOL_CREATE = 1, GPU_POOL_DESTROY = 2, GPU_POOL_TRIM = 3 };
+
+/* A pool of stream-ordered memory changed; the instant is begin_ns and end_ns. */
+struct record_gpu_pool {
+	struct gpu_part gpu; /* context and stream 0 */
+	uint64_t pool;
+	uint64_t reserved_bytes; /* after this; 0 unknown: another process's */
+	uint64_t used_bytes;
+	uint64_t threshold_bytes; /* what it keeps when the program waits for the device */
+	uint8_t op;		  /* enum gpu_pool_op */
+	uint8_t is_imported;	  /* of another process */
+	uint16_t reserved0;
+	uint32_t reserved1;
+};
+
 static_assert(sizeof(struct gpu_part) == 56, "gpu_part");
 static_assert(sizeof(struct record_gpu_kernel) == 104, "record_gpu_kernel");
 static_assert(sizeof(struct record_gpu_graph) == 64, "record_gpu_graph");
+static_assert(sizeof(struct record_gpu_memory) == 104, "record_gpu_memory");
+static_assert(sizeof(struct record_gpu_pool) == 96, "record_gpu_pool");
 
 #endif

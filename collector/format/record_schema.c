@@ -319,6 +319,28 @@ static const struct record_column columns_gpu_graph[] = {
 	GPU_COLUMNS(struct record_gpu_graph),
 };
 
+static const struct record_column columns_gpu_memory[] = {
+	GPU_COLUMNS(struct record_gpu_memory),
+	COLUMN(struct record_gpu_memory, 32, address, DICTIONARY),
+	COLUMN(struct record_gpu_memory, 33, size_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_memory, 34, pool, DICTIONARY),
+	COLUMN(struct record_gpu_memory, 35, pool_reserved_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_memory, 36, pool_used_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_memory, 37, op, PLAIN),
+	COLUMN(struct record_gpu_memory, 38, memory_kind, PLAIN),
+	COLUMN(struct record_gpu_memory, 39, is_async, PLAIN),
+};
+
+static const struct record_column columns_gpu_pool[] = {
+	GPU_COLUMNS(struct record_gpu_pool),
+	COLUMN(struct record_gpu_pool, 32, pool, DICTIONARY),
+	COLUMN(struct record_gpu_pool, 33, reserved_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_pool, 34, used_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_pool, 35, threshold_bytes, DICTIONARY),
+	COLUMN(struct record_gpu_pool, 36, op, PLAIN),
+	COLUMN(struct record_gpu_pool, 37, is_imported, PLAIN),
+};
+
 #define SCHEMA_FIXED(kind, time) SCHEMA_GROWN(kind, time, sizeof(struct record_##kind))
 /* A kind that was only `least` bytes long once. */
 #define SCHEMA_GROWN(kind, time, least)                                                            \
@@ -362,6 +384,8 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_gpu_set] = SCHEMA_FIXED(gpu_set, gpu.begin_ns),
 	[RECORD_KIND_gpu_sync] = SCHEMA_FIXED(gpu_sync, gpu.begin_ns),
 	[RECORD_KIND_gpu_graph] = SCHEMA_FIXED(gpu_graph, gpu.begin_ns),
+	[RECORD_KIND_gpu_memory] = SCHEMA_FIXED(gpu_memory, gpu.begin_ns),
+	[RECORD_KIND_gpu_pool] = SCHEMA_FIXED(gpu_pool, gpu.begin_ns),
 };
 
 const struct record_schema *record_schema_of(uint16_t kind)

@@ -26,6 +26,7 @@
 
 #include "../../collector/format/record.h"
 #include "../../collector/format/ring.h"
+#include "ring_dump_memory.h"
 #include "ring_print_conv.h"
 
 struct kept {
@@ -294,17 +295,18 @@ static bool print_gpu_work(FILE *out, const struct kept *entry)
 		fprintf(out, "\tbytes=%" PRIu64, r->size_bytes);
 		break;
 	}
-	case RECORD_KIND_gpu_graph: {
-		const struct record_gpu_graph *r = (const void *)entry->bytes;
-		print_gpu(out, "gpu_graph", &r->gpu);
-		break;
-	}
 	case RECORD_KIND_gpu_sync: {
 		const struct record_gpu_sync *r = (const void *)entry->bytes;
 		print_gpu(out, "gpu_sync", &r->gpu);
 		fprintf(out, "\tscope=%u", r->scope);
 		break;
 	}
+	case RECORD_KIND_gpu_graph:
+	case RECORD_KIND_gpu_memory:
+	case RECORD_KIND_gpu_pool:
+		print_gpu(out, ring_dump_memory_kind(head), (const void *)entry->bytes);
+		ring_dump_memory(out, head);
+		break;
 	default:
 		return false;
 	}

@@ -188,4 +188,51 @@ case_a_clock_that_steps_is_followed() {
 	[ "$(count "$work/dump.txt" '^gpu_kernel')" -gt 1500 ] || fail "records are lost"
 }
 
+# Every allocation and free that the records of the calls have, with the pools' own numbers.
+case_allocations_and_pools_are_recorded_on_demand() {
+	for version in 18 24 130000; do
+		rm -f "$out"/*
+		SIMCUDA_CUPTI_VERSION=$version GPUTRACE_ALLOCATIONS=on traced "$progs/prog_memory" all >/dev/null
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" '^info\tgpu_times.memory=allocations and pools are recorded' "said so"
+		for op in alloc free; do
+			grep -P '^memory\tapi=cuMem(Alloc|HostAlloc|Free)\w*\tstatus=0\t.*op='$op "$work/dump.txt" |
+				sed 's/.*\taddress=\(0x[0-9a-f]*\).*/\1/' | sort >"$work/by-call.txt"
+			grep -P '^gpu_memory\t.*op='$op "$work/dump.txt" |
+				sed 's/.*\taddress=\(0x[0-9a-f]*\).*/\1/' | sort >"$work/by-cupti.txt"
+			[ "$(wc -l <"$work/by-call.txt")" -gt 8 ] || fail "too few: $op"
+			cmp -s "$work/by-call.txt" "$work/by-cupti.txt" || fail "CUPTI $version: $op differs from the calls"
+		done
+		has "$work/dump.txt" '^gpu_memory\t.*kind=pool\tbytes=5242880\t.*pool=\d\treserved=6291456\tused=5242880' "a pool's numbers"
+		has "$work/dump.txt" '^gpu_pool\t.*op=1\t' "a pool came"
+		has "$work/dump.txt" '^gpu_pool\t.*op=3\treserved=6291456\tused=100\tthreshold=18446744073709551615' "was trimmed"
+		has "$work/dump.txt" '^gpu_pool\t.*op=2\t' "and went"
+	done
+	rm -f "$out"/*
+	traced "$progs/prog_memory" all >/dev/null
+	dump >"$work/dump.txt"
+	has_not "$work/dump.txt" '^gpu_(memory|pool)\t' "none without being asked: they cost a record each"
+	has_not "$work/dump.txt" '^info\tgpu_times.memory' "nothing is said"
+}
+
+case_a_cupti_without_records_of_memory_says_so() {
+	SIMCUDA_CUPTI_FAULT=no-memory GPUTRACE_ALLOCATIONS=on traced "$progs/prog_memory" all >/dev/null
+	dump >"$work/dump.txt"
+	has "$work/dump.txt" '^info\tgpu_times.memory=allocations or pools are not recorded by CUPTI: .*NOT_COMPATIBLE' "why"
+	has "$work/dump.txt" '^gpu_pool\t' "the other kind goes on"
+}
+
+# A library that reaches the driver past the wrappers: the report says how much it took.
+case_memory_past_the_wrappers_is_reported() {
+	[ -x "$build/bin/gputrace" ] || skip "not built"
+	GPUTRACE_ALLOCATIONS=on GPUTRACE_COLLECTOR=$build/bin/gputrace-collector \
+		traced "$progs/prog_deep" "$progs/libdeep.so" >"$work/with.txt"
+	[ "$(cat "$work/with.txt")" = "$(printf 'seen 0\nunseen 0\nfree 0 0')" ] || fail "the program fails"
+	"$build/bin/gputrace" report "$out"/*.gtrace >"$work/report.txt" || true
+	"$build/bin/gputrace" report --json "$out"/*.gtrace >"$work/report.json" || true
+	rm -f "$out"/*.gtrace
+	has "$work/report.txt" '1 allocation that no recorded call made: 3.0+ MiB at most, 0 \w+ at the end' "3 MiB past the wrappers"
+	has "$work/report.json" '"unseen_peak_bytes": 3145728' "also for programs"
+}
+
 shim_main "$@"

@@ -152,6 +152,18 @@ case_a_forked_child_leaves_cupti_alone() {
 	[ "$(count "$work/dump.txt" '^memory\tapi=cuMemFree_v2')" -eq 1 ] || fail "the child's call is not the parent's"
 }
 
+# Here allocations of CUPTI are on: nothing else tells what pools hold.
+case_pools_are_reported_without_preload() {
+	[ -x "$build/bin/gputrace" ] || skip "not built"
+	GPUTRACE_COLLECTOR=$build/bin/gputrace-collector injected "$progs/prog_memory" all >/dev/null
+	"$build/bin/gputrace" report --json "$out"/*.gtrace >"$work/report.json" || true
+	"$build/bin/gputrace" report "$out"/*.gtrace >"$work/report.txt" || true
+	rm -f "$out"/*.gtrace
+	has "$work/report.json" '"pool_reserved_bytes": 10485760' "two pools of 4 and 6 MiB"
+	has "$work/report.json" '"unseen_allocations": 0' "every allocation has its call"
+	has "$work/report.txt" 'stream-ordered pools, reserved +10.00 MiB' "also in the text"
+}
+
 case_the_report_of_an_injected_job_has_gpu_times_and_says_how() {
 	[ -x "$build/bin/gputrace" ] && [ -x "$progs/prog_launches" ] || skip "not built"
 	GPUTRACE_COLLECTOR=$build/bin/gputrace-collector injected "$progs/prog_launches" 5000 1 >/dev/null

@@ -96,7 +96,7 @@ if(simcupti_has_records)
   simlibs_generate(simcupti_results.inc "${GPUTRACE_CUPTI_INCLUDE}/cupti_result.h"
     simcupti_gen_lists.awk)
   set(simcupti_sources simcupti_activity.c simcupti_buffer.c simcupti_callback.c simcupti_cbid.c
-    simcupti_record.c simcupti_tool.c)
+    simcupti_memory.c simcupti_record.c simcupti_tool.c)
   list(TRANSFORM simcupti_sources PREPEND "${simlibs_dir}/")
   simlibs_shared(simcupti cupti simcupti.map ${simcupti_sources}
     "${simlibs_gen}/simcupti_driver_cbids.inc" "${simlibs_gen}/simcupti_runtime_cbids.inc"

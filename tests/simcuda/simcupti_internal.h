@@ -47,6 +47,8 @@ int64_t simcupti_step_ns(void);
 uint64_t simcupti_graph_id(const void *handle);
 /* NULL and 0 when there is none. */
 CUcontext simcupti_current_context(uint32_t *id);
+/* Calls of the driver by this library, of which nobody wants to hear. */
+void simcupti_set_quiet(bool is_quiet);
 /* NULL: the function launches no kernel, or its name is not known. */
 const char *simcupti_kernel_name(const char *function, const void *arguments);
 /* Notes a failure as the thread's last error and returns it. */
@@ -62,6 +64,9 @@ struct simcupti_frame {
 	uint64_t begin_ns;
 	uint64_t correlation_data; /* the client's, kept from enter to exit */
 	const void *arguments;
+	uint64_t freed_bytes; /* simcupti_memory.c: what a free was about, from before it */
+	CUmemoryPool pool;
+	bool is_managed;
 };
 void simcupti_callback_fire(int domain, int site, const char *function,
 			    struct simcupti_frame *frame, int result);
@@ -91,11 +96,17 @@ union simcupti_record {
 	CUpti_ActivityAPI api;
 	CUpti_ActivityGraphTrace2 graph;
 	CUpti_ActivityOverhead3 overhead;
+	CUpti_ActivityMemory4 memory;
+	CUpti_ActivityMemoryPool3 pool;
 	CUpti_ActivityUnifiedMemoryCounter3 migration;
 	uint64_t aligned[32];
 };
 /* Makes the record of a finished activity; false if its kind is not enabled. */
 bool simcupti_record_make(union simcupti_record *record, const struct simcuda_activity *activity);
+
+/* simcupti_memory.c: records of allocations, frees and pools, around a driver call. */
+void simcupti_memory_enter(const char *function, struct simcupti_frame *frame);
+void simcupti_memory_exit(const char *function, const struct simcupti_frame *frame, int result);
 
 /* simcupti_buffer.c */
 void simcupti_buffer_add(const union simcupti_record *record);

@@ -32,6 +32,10 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_OVERHEAD, 0, 40},
 	{CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 26, 104}, /* 12.8 */
 	{CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 0, 64},
+	{CUPTI_ACTIVITY_KIND_MEMORY2, 24, 128}, /* 12.6 */
+	{CUPTI_ACTIVITY_KIND_MEMORY2, 0, 120},
+	{CUPTI_ACTIVITY_KIND_MEMORY_POOL, 130000, 80},
+	{CUPTI_ACTIVITY_KIND_MEMORY_POOL, 0, 72},
 	{CUPTI_ACTIVITY_KIND_RUNTIME, 0, 40},
 	{CUPTI_ACTIVITY_KIND_DRIVER, 0, 40},
 };
@@ -52,6 +56,10 @@ _Static_assert(offsetof(CUpti_ActivityGraphTrace2, endDeviceId) == 48, "since 12
 _Static_assert(sizeof(CUpti_ActivityOverhead3) == 56, "overhead record of 12.4");
 _Static_assert(offsetof(CUpti_ActivityOverhead3, correlationId) == 40, "since 12.3");
 _Static_assert(sizeof(CUpti_ActivityUnifiedMemoryCounter3) == 104, "migration record of 12.8");
+_Static_assert(sizeof(CUpti_ActivityMemory4) == 128, "memory record of 12.6");
+_Static_assert(offsetof(CUpti_ActivityMemory4, source) == 120, "since 12.6");
+_Static_assert(sizeof(CUpti_ActivityMemoryPool3) == 80, "pool record of 13.0");
+_Static_assert(offsetof(CUpti_ActivityMemoryPool3, isManagedPool) == 72, "since 13.0");
 _Static_assert(sizeof(CUpti_ActivityAPI) == 40, "API record");
 
 size_t simcupti_record_size(int kind)

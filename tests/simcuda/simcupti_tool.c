@@ -8,7 +8,7 @@
  *   zero-times=K   every K-th record has start = end = 0
  *   drop=K         every K-th record is lost and counted
  *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync,
- *                  graph or a number
+ *                  graph, memory, pool or a number
  *   shuffle        full buffers come back in another order: third, first, second
  *   empty-buffer   a buffer without a byte in it comes back before each real one
  *   overhead=NS    each flush tells that it took so long
@@ -57,6 +57,8 @@ static const struct {
 	{"runtime", CUPTI_ACTIVITY_KIND_RUNTIME},
 	{"driver", CUPTI_ACTIVITY_KIND_DRIVER},
 	{"graph", CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
+	{"memory", CUPTI_ACTIVITY_KIND_MEMORY2},
+	{"pool", CUPTI_ACTIVITY_KIND_MEMORY_POOL},
 };
 
 static int parse_kind(const char *text)
@@ -161,6 +163,8 @@ static void api(int domain, int site, const char *function, uint32_t correlation
 		frame = &thread.frames[thread.depth - 1];
 		*frame =
 			(struct simcupti_frame){.correlation = correlation, .arguments = arguments};
+		if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+			simcupti_memory_enter(function, frame);
 		if (!simcupti_callback_is_wanted() && !simcupti_activity_wants_api(domain))
 			return;
 		frame->cbid = simcupti_cbid_find(domain, function);
@@ -172,6 +176,8 @@ static void api(int domain, int site, const char *function, uint32_t correlation
 	if (!thread.depth || thread.depth-- > SIMCUPTI_DEPTH_MAX)
 		return;
 	frame = &thread.frames[thread.depth];
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		simcupti_memory_exit(function, frame, result);
 	if (!frame->begin_ns)
 		return;
 	simcupti_callback_fire(domain, site, function, frame, result);
@@ -239,6 +245,11 @@ CUcontext simcupti_current_context(uint32_t *id)
 	thread.is_inside = false;
 	*id = (uint32_t)number;
 	return context;
+}
+
+void simcupti_set_quiet(bool is_quiet)
+{
+	thread.is_inside = is_quiet;
 }
 
 /* What a launch launches: the first parameter, or the second one after a configuration. */

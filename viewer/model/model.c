@@ -83,6 +83,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	memory_live_build(model);
 	memory_owners_build(model);
 	blind_spans_merge(model);
+	driver_memory_build(model);
 	step_detect(model);
 	ledger_build(model);
 	phases_build(model);
@@ -115,6 +116,7 @@ void model_free(struct model *model)
 	free(model->apis);
 	big_array_free(model->memory_events);
 	big_array_free(model->live_changes);
+	free(model->driver_events);
 	big_array_free(model->blocks);
 	collectives_free(model);
 	free(model->step_marks);

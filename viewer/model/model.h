@@ -20,6 +20,7 @@
 #include "framework_memory.h"
 #include "kernel_class.h"
 #include "ledger.h"
+#include "driver_memory.h"
 #include "memory_live.h"
 #include "model_source.h"
 #include "phase.h"
@@ -173,6 +174,7 @@ struct model_device {
 	size_t unlinked_ops;	   /* without a launch in the file */
 	int64_t begin_ns, end_ns;  /* of its first and last operation */
 	struct memory_usage memory;
+	struct driver_memory driver_memory;
 	struct framework_memory framework;
 	struct phase_usage phases;
 	struct device_ledger ledger;
@@ -245,6 +247,8 @@ struct model {
 	size_t memory_event_count;
 	struct live_change *live_changes; /* what the events did, in their order */
 	size_t live_change_count;
+	struct driver_event *driver_events; /* by time: what CUPTI told of memory */
+	size_t driver_event_count;
 	struct block_event *blocks; /* by time */
 	size_t block_count;
 	struct model_communicator *communicators; /* in file order */

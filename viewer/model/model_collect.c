@@ -332,6 +332,10 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	case RECORD_KIND_gpu_graph:
 		collect_gpu(builder, batch);
 		break;
+	case RECORD_KIND_gpu_memory:
+	case RECORD_KIND_gpu_pool:
+		driver_memory_collect(builder, batch);
+		break;
 	case RECORD_KIND_mark:
 		collect_marks(builder, batch);
 		break;
@@ -394,11 +398,12 @@ static void collect_descriptions(struct model_builder *builder)
 
 int model_collect(struct model_builder *builder, struct error *err)
 {
-	static const uint64_t others = 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample |
-				       1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block |
-				       1ull << RECORD_KIND_gpu_kernel |
-				       1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
-				       1ull << RECORD_KIND_gpu_graph;
+	static const uint64_t others =
+		1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
+		1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
+		1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
+		1ull << RECORD_KIND_gpu_graph | 1ull << RECORD_KIND_gpu_memory |
+		1ull << RECORD_KIND_gpu_pool;
 	struct model *model = builder->model;
 	int rc;
 

@@ -62,7 +62,7 @@ struct model_builder {
 	size_t op_capacity, call_capacity, kernel_capacity, transfer_capacity, gemm_capacity;
 	size_t conv_capacity;
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
-	size_t device_capacity, phase_mark_capacity, block_capacity;
+	size_t device_capacity, phase_mark_capacity, block_capacity, driver_event_capacity;
 	size_t series_capacity, page_sample_capacity;
 	size_t communicator_capacity, collective_capacity, blind_capacity;
 	bool is_imported; /* launches are without streams, 0 means nothing there */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sums come from the model's changes. What a pool keeps for later no call tells: it is named as
- * not known, never guessed.
+ * The sums come from the model's changes. What a pool keeps for later no call tells, only CUPTI
+ * where it was asked: else it is named as not known, never guessed.
  */
 #include "report_live.h"
 
@@ -11,6 +11,7 @@
 
 struct live_figures {
 	const struct memory_usage *usage;
+	const struct driver_memory *driver;
 	uint64_t at_peak[LIVE_KIND_COUNT]; /* when the device's own memory was at its peak */
 	struct owner_sum owners[OWNER_SUMS];
 	size_t owner_count;
@@ -20,10 +21,12 @@ struct live_figures {
 static struct live_figures figures_of(const struct device_report *device)
 {
 	const struct model *model = device->model;
-	struct live_figures figures = {.usage = &model->devices[device->device].memory};
+	struct live_figures figures = {.usage = &model->devices[device->device].memory,
+				       .driver = &model->devices[device->device].driver_memory};
 
 	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++)
 		figures.has_any |= figures.usage->kind_peak_bytes[kind] > 0;
+	figures.has_any |= figures.driver->has_pools || figures.driver->unseen > 0;
 	if (!figures.has_any)
 		return figures;
 	memory_live_sums(model, device->device, figures.usage->peak_ns, figures.at_peak);
@@ -42,6 +45,27 @@ static const char *owner_name(const struct owner_sum *sum)
 static const char *owner_kind(const struct owner_sum *sum)
 {
 	return !sum->owner ? "unknown" : sum->owner->is_pool ? "pool" : "buffers";
+}
+
+static void report_pools_json(struct json *json, const struct live_figures *figures)
+{
+	const struct driver_memory *driver = figures->driver;
+
+	if (driver->has_pools) {
+		json_unsigned(json, "pool_reserved_bytes", driver->reserved_peak_bytes);
+		json_unsigned(json, "pool_used_bytes", driver->used_peak_bytes);
+		json_unsigned(json, "pool_reserved_end_bytes", driver->reserved_bytes);
+		json_unsigned(json, "pool_used_end_bytes", driver->used_bytes);
+	} else if (figures->usage->kind_peak_bytes[LIVE_POOL]) {
+		json_null(json, "pool_reserved_bytes");
+	}
+	if (driver->allocations && driver->is_unseen_judged) {
+		json_unsigned(json, "unseen_allocations", driver->unseen);
+		json_unsigned(json, "unseen_peak_bytes", driver->unseen_peak_bytes);
+		json_unsigned(json, "unseen_end_bytes", driver->unseen_bytes);
+	} else {
+		json_null(json, "unseen_allocations");
+	}
 }
 
 void report_live_json(struct json *json, const struct device_report *device)
@@ -65,8 +89,7 @@ void report_live_json(struct json *json, const struct device_report *device)
 		json_end_object(json);
 	}
 	json_end_array(json);
-	if (figures.usage->kind_peak_bytes[LIVE_POOL])
-		json_null(json, "pool_reserved_bytes");
+	report_pools_json(json, &figures);
 	json_unsigned(json, "unknown_frees", figures.usage->unknown_frees);
 	json_array(json, "owners");
 	for (size_t i = 0; i < figures.owner_count; i++) {
@@ -89,7 +112,22 @@ static bool is_worth_a_table(const struct live_figures *figures)
 
 	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++)
 		kinds += figures->usage->kind_peak_bytes[kind] > 0;
-	return figures->has_any && (kinds > 1 || figures->has_owner);
+	return figures->has_any && (kinds > 1 || figures->has_owner || figures->driver->has_pools ||
+				    figures->driver->unseen > 0);
+}
+
+/* Memory that CUPTI saw and no recorded call asked for. */
+static void add_unseen(struct text *text, const struct driver_memory *driver)
+{
+	if (!driver->is_unseen_judged) {
+		text_add(text,
+			 "calls about memory were lost, so what no call asked for is not known");
+		return;
+	}
+	text_addf(text, "%llu allocation%s that no recorded call made: %s at most",
+		  (unsigned long long)driver->unseen, driver->unseen == 1 ? "" : "s",
+		  memory_amount(driver->unseen_peak_bytes).text);
+	text_addf(text, ", %s at the end", memory_amount(driver->unseen_bytes).text);
 }
 
 void report_live_text(FILE *to, const struct device_report *device, const char *bold,
@@ -109,8 +147,20 @@ void report_live_text(FILE *to, const struct device_report *device, const char *
 			memory_amount(figures.usage->kind_peak_bytes[kind]).text,
 			memory_amount(figures.usage->kind_bytes[kind]).text);
 	}
-	if (figures.usage->kind_peak_bytes[LIVE_POOL])
+	if (figures.driver->has_pools)
+		fprintf(to, "    %-32s%13s%14s%14s\n", "stream-ordered pools, reserved", "",
+			memory_amount(figures.driver->reserved_peak_bytes).text,
+			memory_amount(figures.driver->reserved_bytes).text);
+	else if (figures.usage->kind_peak_bytes[LIVE_POOL])
 		fprintf(to, "    %-32s%13s\n", "stream-ordered pools, reserved", "not known");
+	if (figures.driver->unseen > 0) {
+		struct text line;
+
+		text_init(&line);
+		add_unseen(&line, figures.driver);
+		fprintf(to, "    %s\n", text_string(&line));
+		text_fini(&line);
+	}
 	for (size_t i = 0; figures.has_owner && i < figures.owner_count; i++) {
 		const struct owner_sum *sum = &figures.owners[i];
 
@@ -141,7 +191,18 @@ void report_live_html(struct text *page, const struct device_report *device)
 			  memory_amount(figures.usage->kind_peak_bytes[kind]).text,
 			  memory_amount(figures.usage->kind_bytes[kind]).text);
 	}
+	if (figures.driver->has_pools)
+		text_addf(page,
+			  "<tr><td>stream-ordered pools, reserved</td><td></td>"
+			  "<td class=\"number\">%s</td><td class=\"number\">%s</td></tr>\n",
+			  memory_amount(figures.driver->reserved_peak_bytes).text,
+			  memory_amount(figures.driver->reserved_bytes).text);
 	text_add(page, "</table>\n");
+	if (figures.driver->unseen > 0) {
+		text_add(page, "<p>");
+		add_unseen(page, figures.driver);
+		text_add(page, "</p>\n");
+	}
 	for (size_t i = 0; figures.has_owner && i < figures.owner_count; i++) {
 		text_add(page, "<p>allocated by ");
 		text_add_html(page, owner_name(&figures.owners[i]));

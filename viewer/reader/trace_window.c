@@ -25,7 +25,8 @@ static bool is_event(uint16_t kind)
 	case RECORD_KIND_sample:
 		return true;
 	default:
-		return kind >= RECORD_KIND_gpu_kernel;
+		return kind >= RECORD_KIND_gpu_kernel && kind != RECORD_KIND_gpu_memory &&
+		       kind != RECORD_KIND_gpu_pool;
 	}
 }
 

@@ -237,6 +237,85 @@ static void copies_sets_and_waits_are_told_apart(void **state)
 	assert_null(written(&at));
 }
 
+static void allocations_and_pools_keep_all_their_fields(void **state)
+{
+	(void)state;
+	size_t at = 0;
+	put(0, 0, CUPTI_KIND_MEMORY2, 4);
+	PUT(0, memory2, op, CUPTI_MEMORY_ALLOCATED);
+	PUT(0, memory2, memory_kind, 3);
+	PUT(0, memory2, correlation, 5);
+	PUT(0, memory2, address, 0x7000000000);
+	PUT(0, memory2, bytes, 4096);
+	PUT(0, memory2, start, 100);
+	PUT(0, memory2, device, 2);
+	PUT(0, memory2, context, 6);
+	PUT(0, memory2, stream, 7);
+	PUT(0, memory2, is_async, 1);
+	PUT(0, memory2, pool_type, CUPTI_POOL_LOCAL);
+	PUT(0, memory2, pool, 0x1234);
+	PUT(0, memory2, reserved, 1 << 20);
+	PUT(0, memory2, used, 8192);
+	put(1, 0, CUPTI_KIND_MEMORY2, 4);
+	PUT(1, memory2, op, CUPTI_MEMORY_RELEASED);
+	PUT(1, memory2, memory_kind, 5);
+	PUT(1, memory2, start, 200);
+	PUT(1, memory2, reserved, 99); /* of no pool: what lies there means nothing */
+	put(2, 0, CUPTI_KIND_MEMORY2, 4);
+	PUT(2, memory2, op, CUPTI_MEMORY_ALLOCATED);
+	PUT(2, memory2, start, 250);
+	PUT(2, memory2, pool_type, CUPTI_POOL_IMPORTED);
+	PUT(2, memory2, pool, 0x99);
+	PUT(2, memory2, reserved, 4242); /* another process's number */
+	put(3, 0, CUPTI_KIND_MEMORY_POOL, 4);
+	PUT(3, pool, op, 3);
+	PUT(3, pool, type, CUPTI_POOL_LOCAL);
+	PUT(3, pool, device, 2);
+	PUT(3, pool, pool, 0x1234);
+	PUT(3, pool, reserved, 2 << 20);
+	PUT(3, pool, used, 77);
+	PUT(3, pool, threshold, 88);
+	PUT(3, pool, start, 300);
+	put(4, 0, CUPTI_KIND_MEMORY2, 4); /* an operation of a newer version */
+	PUT(4, memory2, op, 9);
+	PUT(4, memory2, start, 400);
+	gpu_records_convert(&cupti, &writer, buffer, 5 * STRIDE);
+	const struct record_gpu_memory *memory = written(&at);
+	assert_int_equal(memory->gpu.head.kind, RECORD_KIND_gpu_memory);
+	assert_int_equal(memory->gpu.begin_ns, 100);
+	assert_int_equal(memory->gpu.end_ns, 100);
+	assert_int_equal(memory->gpu.correlation, 5);
+	assert_int_equal(memory->gpu.device, 2);
+	assert_int_equal(memory->gpu.context, 6);
+	assert_int_equal(memory->gpu.stream, 7);
+	assert_int_equal(memory->op, MEMORY_ALLOC);
+	assert_int_equal(memory->memory_kind, MEMORY_POOL);
+	assert_int_equal(memory->address, 0x7000000000);
+	assert_int_equal(memory->size_bytes, 4096);
+	assert_int_equal(memory->is_async, 1);
+	assert_int_equal(memory->pool, 0x1234);
+	assert_int_equal(memory->pool_reserved_bytes, 1 << 20);
+	assert_int_equal(memory->pool_used_bytes, 8192);
+	memory = written(&at);
+	assert_int_equal(memory->op, MEMORY_FREE);
+	assert_int_equal(memory->memory_kind, MEMORY_MANAGED);
+	assert_int_equal(memory->pool, 0);
+	assert_int_equal(memory->pool_reserved_bytes, 0);
+	memory = written(&at);
+	assert_int_equal(memory->pool, 0x99);
+	assert_int_equal(memory->pool_reserved_bytes, 0);
+	const struct record_gpu_pool *pool = written(&at);
+	assert_int_equal(pool->gpu.head.kind, RECORD_KIND_gpu_pool);
+	assert_int_equal(pool->op, GPU_POOL_TRIM);
+	assert_int_equal(pool->gpu.device, 2);
+	assert_int_equal(pool->pool, 0x1234);
+	assert_int_equal(pool->reserved_bytes, 2 << 20);
+	assert_int_equal(pool->used_bytes, 77);
+	assert_int_equal(pool->threshold_bytes, 88);
+	assert_int_equal(pool->is_imported, 0);
+	assert_null(written(&at));
+}
+
 static void unusable_times_are_counted_and_reported_once(void **state)
 {
 	(void)state;
@@ -283,6 +362,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			a_launch_of_a_graph_is_one_record_with_the_executables_number, begin, end),
 		cmocka_unit_test_setup_teardown(copies_sets_and_waits_are_told_apart, begin, end),
+		cmocka_unit_test_setup_teardown(allocations_and_pools_keep_all_their_fields, begin,
+						end),
 		cmocka_unit_test_setup_teardown(unusable_times_are_counted_and_reported_once, begin,
 						end),
 		cmocka_unit_test_setup_teardown(an_empty_buffer_is_nothing, begin, end),
