@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds two lines: ticks against CLOCK_MONOTONIC_RAW, then GPU time against the first line. Clock
- * records come from a hostile file, so points that would run backwards are left out.
+ * records come from a hostile file, so points that would run backwards are left out. Only the GPU's
+ * clock, which is the calendar's by default, may be set forwards or back.
  */
 #include "trace_clock.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define NS_PER_SECOND 1e9
+/* A clock that is only disciplined runs at most a thousandth faster or slower; the reading of two
+ * clocks on a busy machine is late by less than the rest. */
+#define STEP_LEAST_NS	 2e6
+#define STEP_LEAST_SHARE 0.02
+#define LEAST_RATES	 3  /* between neighbours, to know the rate */
+#define PARTS_MAX	 64 /* a file that says more is not believed */
 
 int trace_clock_add(struct trace_clock *clock, const struct record_clock *record)
 {
@@ -63,15 +71,45 @@ static int64_t add_clamped(int64_t one, int64_t two)
 	return two < 0 ? INT64_MIN : INT64_MAX;
 }
 
+static uint64_t distance_of(const struct clock_line *line, size_t part, uint64_t from)
+{
+	size_t limit = part + 1 < line->part_count ? line->parts[part + 1] : line->count;
+	uint64_t first = line->points[line->parts[part]].from;
+	uint64_t last = line->points[limit - 1].from;
+
+	return from < first ? first - from : from > last ? from - last : 0;
+}
+
+/* The stretch of the line that a time is on, as [*low, *high). */
+static void find_part(const struct clock_line *line, uint64_t from, size_t *low, size_t *high)
+{
+	size_t nearest = 0;
+
+	*low = 0;
+	*high = line->count;
+	if (line->part_count < 2)
+		return;
+	for (size_t part = 1; part < line->part_count; part++) {
+		if (distance_of(line, part, from) <= distance_of(line, nearest, from))
+			nearest = part;
+	}
+	*low = line->parts[nearest];
+	if (nearest + 1 < line->part_count)
+		*high = line->parts[nearest + 1];
+}
+
 int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
 {
 	const struct clock_point *points = line->points;
-	size_t low = 0, high = line->count;
+	size_t low, high, begin, limit;
 	double slope = line->default_slope;
 	double distance;
 
 	if (line->count == 0)
 		return clamp_ns((double)from * slope);
+	find_part(line, from, &low, &high);
+	begin = low;
+	limit = high;
 	while (high - low > 1) { /* the last point at or before `from`, else the first */
 		size_t middle = low + (high - low) / 2;
 
@@ -80,8 +118,8 @@ int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
 		else
 			high = middle;
 	}
-	if (line->count > 1) {
-		size_t left = low + 1 < line->count ? low : low - 1;
+	if (limit - begin > 1) {
+		size_t left = low + 1 < limit ? low : low - 1;
 
 		slope = (double)(points[left + 1].to_ns - points[left].to_ns) /
 			(double)(points[left + 1].from - points[left].from);
@@ -129,33 +167,111 @@ static void settle_import(struct trace_clock *clock)
 		clock->start_realtime_ns = clock->records[0].realtime_ns;
 }
 
-static void settle_gpu(struct trace_clock *clock, uint32_t clock_kind)
+static int compare_rates(const void *one, const void *two)
 {
+	const double *left = one, *right = two;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* How fast the GPU's clock runs beside the host's: the median over neighbours, which single steps
+ * do not move. 0: too few records to tell a step from a rate. */
+static double gpu_rate(const struct clock_line *line)
+{
+	double rate, *rates = calloc(line->count, sizeof(*rates));
+	size_t count = 0;
+
+	for (size_t i = 1; rates && i < line->count; i++) {
+		const struct clock_point *left = &line->points[i - 1], *right = &line->points[i];
+
+		if (right->to_ns > left->to_ns)
+			rates[count++] = ((double)right->from - (double)left->from) /
+					 ((double)right->to_ns - (double)left->to_ns);
+	}
+	if (count > 0)
+		qsort(rates, count, sizeof(*rates), compare_rates);
+	rate = count >= LEAST_RATES ? rates[count / 2] : 0;
+	free(rates);
+	return rate;
+}
+
+/* Whether the GPU's clock was set between two records. */
+static bool has_step(const struct clock_point *left, const struct clock_point *right, double rate)
+{
+	double went_ns = (double)(right->to_ns - left->to_ns);
+	double step_ns = ((double)right->from - (double)left->from) - rate * went_ns;
+
+	if (rate <= 0)
+		return right->from <= left->from;
+	return fabs(step_ns) > STEP_LEAST_NS + STEP_LEAST_SHARE * rate * went_ns;
+}
+
+/* All points lie in `points`, by ticks; keeps those that make lines, and where lines begin. */
+static int cut_into_parts(struct clock_line *line)
+{
+	double rate = gpu_rate(line);
+	size_t count = line->count;
+
+	line->parts = calloc(PARTS_MAX, sizeof(*line->parts));
+	if (!line->parts)
+		return -ENOMEM;
+	line->count = 0;
+	line->part_count = count > 0;
+	for (size_t i = 0; i < count; i++) {
+		struct clock_point point = line->points[i];
+		const struct clock_point *last =
+			line->count ? &line->points[line->count - 1] : NULL;
+
+		if (last && point.to_ns <= last->to_ns)
+			continue;
+		if (last && has_step(last, &point, rate)) {
+			if (line->part_count == PARTS_MAX)
+				continue;
+			line->parts[line->part_count++] = line->count;
+		} else if (last && point.from <= last->from) {
+			continue;
+		}
+		line->points[line->count++] = point;
+	}
+	return 0;
+}
+
+static int settle_gpu(struct trace_clock *clock, uint32_t clock_kind)
+{
+	int rc;
+
 	clock->gpu.default_slope = 1.0;
 	for (size_t i = 0; i < clock->count; i++) {
 		const struct record_clock *record = &clock->records[i];
 
 		if (record->gpu_ns == 0)
 			continue;
-		line_append(&clock->gpu, record->gpu_ns,
-			    trace_clock_ns(&clock->host, record->ticks));
-		if (record->gpu_ns > clock->last_gpu_ns)
-			clock->last_gpu_ns = record->gpu_ns;
+		clock->gpu.points[clock->gpu.count++] = (struct clock_point){
+			record->gpu_ns, trace_clock_ns(&clock->host, record->ticks)};
 	}
+	rc = cut_into_parts(&clock->gpu);
+	if (rc)
+		return rc;
 	if (clock->gpu.count > 0)
-		return;
+		clock->last_gpu_ns = clock->gpu.points[clock->gpu.count - 1].from;
+	if (clock->gpu.part_count > 1)
+		clock->gpu_steps = clock->gpu.part_count - 1;
+	if (clock->gpu.count > 0)
+		return 0;
 	/* Nothing ties the GPU's clock to the host's. Imports have one time line; CUPTI's default
 	 * clock is near the calendar time, which at least keeps the order of magnitude. */
 	if (clock_kind == 0 && clock->host.count > 0)
 		line_append(&clock->gpu, clock->host.points[0].from, clock->host.points[0].to_ns);
 	else if (clock_kind != 0)
 		line_append(&clock->gpu, clock->start_realtime_ns, 0);
+	return 0;
 }
 
 int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
 		       uint64_t start_ticks, double ticks_per_second)
 {
 	size_t room = clock->count + 1;
+	int rc;
 
 	clock->start_realtime_ns = start_realtime_ns;
 	clock->host.points = calloc(room, sizeof(*clock->host.points));
@@ -168,11 +284,11 @@ int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t 
 		settle_import(clock);
 	else
 		settle_host(clock, start_ticks, ticks_per_second);
-	settle_gpu(clock, clock_kind);
+	rc = settle_gpu(clock, clock_kind);
 	free(clock->records);
 	clock->records = NULL;
 	clock->capacity = 0;
-	return 0;
+	return rc;
 }
 
 void trace_clock_fini(struct trace_clock *clock)
@@ -180,5 +296,6 @@ void trace_clock_fini(struct trace_clock *clock)
 	free(clock->records);
 	free(clock->host.points);
 	free(clock->gpu.points);
+	free(clock->gpu.parts);
 	*clock = (struct trace_clock){0};
 }

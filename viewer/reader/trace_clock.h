@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From ticks and GPU nanoseconds to nanoseconds since the session's start: straight lines between
- * the clock records, continued beyond the first and the last.
+ * the clock records, continued beyond the first and the last. The GPU's clock may be set while it
+ * is recorded: then a line ends and another one begins, and a time is taken to be on the nearer
+ * one. Times that a clock which was set back has shown twice are taken for the later ones.
  */
 #ifndef GPUTRACE_TRACE_CLOCK_H
 #define GPUTRACE_TRACE_CLOCK_H
@@ -17,8 +19,11 @@ struct clock_point {
 };
 
 struct clock_line {
-	struct clock_point *points; /* both coordinates grow */
+	struct clock_point *points; /* both coordinates grow, `from` within a part only */
 	size_t count;
+	size_t *parts; /* first points of the stretches between which the clock was set; NULL: one
+			*/
+	size_t part_count;
 	double default_slope; /* ns per unit of `from`, with fewer than two points */
 };
 
@@ -28,6 +33,7 @@ struct trace_clock {
 	size_t count, capacity;
 	uint64_t start_realtime_ns;
 	uint64_t last_gpu_ns; /* of the last record that has it, 0: none has */
+	uint64_t gpu_steps;   /* how often the GPU's clock was set */
 };
 
 /* 0 or -ENOMEM. */

@@ -98,6 +98,103 @@ static void records_that_run_backwards_are_left_out(void **state)
 	assert_int_equal(trace_clock_ns(&timeline.host, 30000), 6000);
 }
 
+/* kineto#384: host times count from boot, GPU times from the epoch, and one record ties them. */
+static void two_clock_domains_with_one_anchor_interleave(void **state)
+{
+	const uint64_t epoch_ns = UINT64_C(1700000000000000000);
+	int64_t last_ns = -1;
+
+	(void)state;
+	add(20000, 2000, epoch_ns);
+	settle(RING_CLOCK_TSC);
+	for (uint64_t i = 0; i < 100; i++) {
+		int64_t launch_ns = trace_clock_ns(&timeline.host, 20000 + i * 2000);
+		int64_t kernel_ns = trace_clock_ns(&timeline.gpu, epoch_ns + i * 1000 + 400);
+		int64_t wait_ns = trace_clock_ns(&timeline.host, 20000 + i * 2000 + 1600);
+
+		assert_true(last_ns < launch_ns);
+		assert_true(launch_ns < kernel_ns);
+		assert_true(kernel_ns < wait_ns);
+		last_ns = wait_ns;
+	}
+}
+
+/* Records every 100 ms; from the sixth on the GPU's clock has been set by step_ns, in the middle
+ * between two records. Every kernel lies where it ran, to the nanosecond. */
+static void check_step(int64_t step_ns)
+{
+	const uint64_t gpu_ns = UINT64_C(1700000000000000000), period_ns = 100000000;
+
+	for (uint64_t i = 0; i < 11; i++) {
+		uint64_t now_ns = i * period_ns;
+
+		add(20000 + 2 * now_ns, 2000 + now_ns,
+		    gpu_ns + now_ns + (i > 5 ? (uint64_t)step_ns : 0));
+	}
+	settle(RING_CLOCK_TSC);
+	assert_int_equal(timeline.gpu_steps, 1);
+	for (uint64_t ms = 0; ms < 1000; ms++) {
+		uint64_t now_ns = ms * 1000000;
+		uint64_t shown_ns = gpu_ns + now_ns + (ms > 550 ? (uint64_t)step_ns : 0);
+
+		assert_int_equal(trace_clock_ns(&timeline.gpu, shown_ns),
+				 trace_clock_ns(&timeline.host, 20000 + 2 * now_ns));
+	}
+	assert_int_equal(timeline.last_gpu_ns, gpu_ns + 1000000000 + (uint64_t)step_ns);
+}
+
+static void a_gpu_clock_that_is_set_forwards_is_followed(void **state)
+{
+	(void)state;
+	check_step(3000000000);
+}
+
+static void a_gpu_clock_that_is_set_back_is_followed(void **state)
+{
+	(void)state;
+	check_step(-3000000000);
+}
+
+/* Half a second was shown twice: order is kept, and nothing lies outside of the recording. */
+static void times_that_a_clock_showed_twice_are_later_ones(void **state)
+{
+	const uint64_t gpu_ns = UINT64_C(1700000000000000000);
+
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		add(20000 + i * 200000000, 2000 + i * 100000000,
+		    gpu_ns + i * 100000000 - (i > 9 ? 500000000 : 0));
+	settle(RING_CLOCK_TSC);
+	assert_int_equal(timeline.gpu_steps, 1);
+	assert_int_equal(trace_clock_ns(&timeline.gpu, gpu_ns + 300000000),
+			 trace_clock_ns(&timeline.host, 20000 + 3 * 200000000));
+	assert_int_equal(trace_clock_ns(&timeline.gpu, gpu_ns + 700000000),
+			 trace_clock_ns(&timeline.host, 20000 + UINT64_C(12) * 200000000));
+}
+
+/* The simulated GPU's clock may run ten times as fast: that is a rate, and no step. */
+static void a_clock_of_another_rate_has_no_steps(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		add(20000 + i * 200000000, 2000 + i * 100000000, 1000 + i * 1000000000);
+	settle(RING_CLOCK_TSC);
+	assert_int_equal(timeline.gpu_steps, 0);
+	assert_int_equal(trace_clock_ns(&timeline.gpu, 1000 + UINT64_C(5500000000)),
+			 trace_clock_ns(&timeline.host, 20000 + UINT64_C(1100000000)));
+}
+
+static void a_clock_that_is_set_all_the_time_is_bounded(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		add(20000 + i * 200000000, 2000 + i * 100000000,
+		    UINT64_C(1) << 60 >> (i % 2 ? 0 : 1));
+	settle(RING_CLOCK_TSC);
+	assert_true(timeline.gpu.part_count <= 64);
+	trace_clock_ns(&timeline.gpu, UINT64_C(1) << 59);
+}
+
 static void extreme_times_do_not_overflow(void **state)
 {
 	(void)state;
@@ -137,6 +234,12 @@ int main(int argc, char **argv)
 		TEST(gpu_times_are_tied_through_ticks),
 		TEST(an_import_counts_from_its_record),
 		TEST(records_that_run_backwards_are_left_out),
+		cmocka_unit_test_teardown(two_clock_domains_with_one_anchor_interleave, end),
+		TEST(a_gpu_clock_that_is_set_forwards_is_followed),
+		TEST(a_gpu_clock_that_is_set_back_is_followed),
+		TEST(times_that_a_clock_showed_twice_are_later_ones),
+		TEST(a_clock_of_another_rate_has_no_steps),
+		TEST(a_clock_that_is_set_all_the_time_is_bounded),
 		TEST(extreme_times_do_not_overflow),
 		TEST(without_records_ticks_have_the_nominal_rate),
 		TEST(without_records_ticks_count_from_the_start_of_the_session),
