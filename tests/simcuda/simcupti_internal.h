@@ -29,6 +29,7 @@ struct simcupti_options {
 	bool is_busy, has_null_buffer, has_empty_buffer, is_reordering, is_shuffling;
 	uint64_t zero_times_every, drop_every; /* 0: never */
 	uint64_t overhead_ns;		       /* a flush costs this much; 0: not told */
+	uint64_t early_kernels;		       /* have times from before the start */
 	uint64_t migrations;		       /* of managed memory, at each flush */
 	bool has_no_counters;		       /* of managed memory */
 	int64_t clock_step_ns;		       /* at the eighth question for the time */

@@ -6,8 +6,11 @@
  */
 #include "simcupti_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+#define EARLY_NS 2000000000u
 
 /* Sizes from an API version on, the newest first; the numbers are those of cuptiGetVersion. */
 static const struct {
@@ -256,7 +259,13 @@ bool simcupti_record_make(union simcupti_record *record, const struct simcuda_ac
 {
 	struct simcuda_activity stepped = *activity;
 
+	static _Atomic(uint64_t) kernels;
+
 	stepped.begin_ns += (uint64_t)simcupti_step_ns();
 	stepped.end_ns += (uint64_t)simcupti_step_ns();
+	if (activity->kind == 1 && ++kernels <= simcupti_options()->early_kernels) {
+		stepped.begin_ns -= EARLY_NS;
+		stepped.end_ns -= EARLY_NS;
+	}
 	return make(record, &stepped);
 }

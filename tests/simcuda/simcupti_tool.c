@@ -15,6 +15,7 @@
  *   migrations=N   each flush finds N migrations of managed memory
  *   no-counters    managed memory cannot be watched on this GPU
  *   clock-step=NS  the clock of everything steps by NS at the eighth cuptiGetTimestamp
+ *   early=N        the first N kernels have times from two seconds before their own
  *   null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
  */
@@ -92,6 +93,8 @@ static void parse_fault(const char *fault)
 		options.migrations = strtoull(fault + 11, NULL, 10);
 	else if (!strncmp(fault, "clock-step=", 11))
 		options.clock_step_ns = strtoll(fault + 11, NULL, 10);
+	else if (!strncmp(fault, "early=", 6))
+		options.early_kernels = strtoull(fault + 6, NULL, 10);
 	else if (!strncmp(fault, "zero-times=", 11))
 		options.zero_times_every = strtoull(fault + 11, NULL, 10);
 	else if (!strncmp(fault, "drop=", 5))

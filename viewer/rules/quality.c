@@ -89,6 +89,13 @@ static const struct quality_kind kinds[] = {
 	 "collectives and\n"
 	 "what allocators report are not, and rules that need them find nothing.\n"
 	 "Cure: preload the recorder where the program lets you.\n"},
+	{"GT912", "a counter is unavailable",
+	 "NVML said that the GPU was idle in every sample that was taken while its operations ran. "
+	 "The\n"
+	 "counter is broken (seen after an error of the driver, Xid), not the GPU idle. Nothing in "
+	 "a report\n"
+	 "rests on it.\n"
+	 "Cure: look for Xid errors in the kernel's log; gputrace doctor.\n"},
 	{"GT912", "calls that went past the recorder",
 	 "Libraries of the program call CUDA without coming by the preloaded recorder: they were "
 	 "opened with\n"
@@ -316,6 +323,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	quality_check_dropped(model, quality);
 	quality_check_recovered(model, quality);
 	quality_check_unseen(model, quality);
+	quality_check_counters(model, quality);
 	quality_check_past(model, quality);
 	quality_check_clocks(model, quality);
 	quality_check_overhead(model, quality);

@@ -15,6 +15,8 @@ void quality_check_overhead(const struct model *model, struct quality *quality);
 void quality_check_dropped(const struct model *model, struct quality *quality);
 void quality_check_recovered(const struct model *model, struct quality *quality);
 void quality_check_unseen(const struct model *model, struct quality *quality);
+/* In quality_counter.c: counters that contradict the operations. */
+void quality_check_counters(const struct model *model, struct quality *quality);
 void quality_check_past(const struct model *model, struct quality *quality);
 
 /* In quality.c: a line of one of its kinds; takes over the text. */

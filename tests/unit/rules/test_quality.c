@@ -2,6 +2,7 @@
 /*
  * What is missing in a recording is said, and a whole one says nothing.
  */
+#include "machine_bench.h"
 #include "rule_bench.h"
 
 #include <string.h>
@@ -266,6 +267,61 @@ static void what_was_not_kept_is_said(void **state)
 	}
 }
 
+/* Ten seconds in which the GPU works, or rests, for most of the time, with a sample each. */
+static const struct quality_line *counter_line(struct quality *quality, struct bench *bench,
+					       int64_t work_ns, int64_t percent)
+{
+	bench_init(bench);
+	for (int i = 0; i < 10; i++) {
+		for (int part = 0; part < 10; part++) {
+			machine_kernel(&bench->machine, "elementwise_kernel", work_ns / 10);
+			machine_work(&bench->machine, 1000000000 / 10);
+		}
+		bench_sample(bench, SAMPLE_gpu_busy_percent, bench->machine.host_ns, percent);
+	}
+	bench_run(bench);
+	quality_check(bench->model, quality);
+	return line_of(quality, "GT912");
+}
+
+static void a_busy_counter_of_zeros_beside_kernels_is_unavailable_not_idle(void **state)
+{
+	const struct quality_line *line;
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	line = counter_line(&quality, &bench, 900000000, 0);
+	assert_non_null(line);
+	assert_true(line->value >= 3);
+	assert_non_null(strstr(line->text, "unavailable"));
+	assert_non_null(strstr(line->text, "not idle"));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void a_busy_counter_that_counts_is_not_mentioned(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	assert_null(counter_line(&quality, &bench, 900000000, 90));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
+static void zeros_of_an_idle_gpu_are_right(void **state)
+{
+	struct quality quality;
+	struct bench bench;
+
+	(void)state;
+	assert_null(counter_line(&quality, &bench, 1000000, 0));
+	quality_free(&quality);
+	bench_fini(&bench);
+}
+
 static void every_line_has_a_page(void **state)
 {
 	const char *id, *title;
@@ -292,6 +348,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(clocks_that_agree_well_enough_are_not_mentioned),
 		cmocka_unit_test(a_collector_that_takes_a_share_of_the_cpus_is_said),
 		cmocka_unit_test(what_was_not_kept_is_said),
+		cmocka_unit_test(a_busy_counter_of_zeros_beside_kernels_is_unavailable_not_idle),
+		cmocka_unit_test(a_busy_counter_that_counts_is_not_mentioned),
+		cmocka_unit_test(zeros_of_an_idle_gpu_are_right),
 		cmocka_unit_test(every_line_has_a_page),
 	};
 
