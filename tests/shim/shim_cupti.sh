@@ -211,6 +211,28 @@ case_a_clock_that_steps_is_followed() {
 	[ "$(count "$work/dump.txt" '^gpu_kernel')" -gt 1500 ] || fail "records are lost"
 }
 
+# Contexts, streams and memory come and go on four threads while ours flushes: the program's heap is
+# watched by AddressSanitizer, then its locks and threads by ThreadSanitizer.
+case_flushes_beside_contexts_that_come_and_go_harm_nothing() {
+	local any=0
+	for kind in asan tsan; do
+		[ -x "$progs/prog_contexts_$kind" ] || continue
+		any=1
+		rm -f "$out"/*
+		preload="$(ldd "$progs/prog_contexts_$kind" | awk '/lib[at]san/ { print $3 }') $shim"
+		# TSan would end a threaded program that forks, which is how the collector is started.
+		ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="die_after_fork=0 exitcode=66" \
+			traced "$progs/prog_contexts_$kind" 4 100 >"$work/with.txt" 2>"$work/err.txt" ||
+			fail "$kind: $(head -40 "$work/err.txt")"
+		[ "$(cat "$work/with.txt")" = "rounds=400 failed=0" ] || fail "$kind: $(cat "$work/with.txt")"
+		has_not "$work/err.txt" 'ERROR: AddressSanitizer|WARNING: ThreadSanitizer' "no report of $kind"
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" '^info\tgpu_times.source=cupti' "CUPTI is in use"
+		[ "$(count "$work/dump.txt" '^gpu_copy')" -gt 1000 ] || fail "$kind: few GPU records"
+	done
+	[ $any = 1 ] || skip "no sanitizers"
+}
+
 # Every allocation and free that the records of the calls have, with the pools' own numbers.
 case_allocations_and_pools_are_recorded_on_demand() {
 	for version in 18 24 130000; do
