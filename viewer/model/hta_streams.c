@@ -3,6 +3,8 @@
  * HTA's tables per stream: the idle split, queue lengths; and the bandwidth of copies.
  */
 #include "big_array.h"
+#include "map.h"
+#include "run_sort.h"
 #include "hta_tables.h"
 
 #include <stdlib.h>
@@ -10,33 +12,69 @@
 
 #include "array.h"
 #include "array_len.h"
-#include "xmalloc.h"
 
 #define KERNEL_WAIT_NS 30000
 
-/* Operations by stream, then in the order in which they began. */
-static int compare_by_stream(const void *left, const void *right)
+static int compare_streams(const void *left, const void *right)
 {
-	const struct gpu_op *a = *(const struct gpu_op *const *)left;
-	const struct gpu_op *b = *(const struct gpu_op *const *)right;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-	if (a->stream != b->stream)
-		return a->stream < b->stream ? -1 : 1;
-	return (a > b) - (a < b); /* the model has them by begin */
+	return (a > b) - (a < b);
 }
 
+/* Counts each stream's operations, then says where the first one of each goes. */
+static void place_streams(const struct hta_scope *scope, struct map *places)
+{
+	const struct model_device *device = &scope->model->devices[scope->device];
+	uint32_t *streams = NULL;
+	size_t stream_count = 0, capacity = 0;
+	uint64_t sum = 0;
+
+	for (size_t i = device->first_op; i < device->first_op + device->op_count; i++) {
+		const struct gpu_op *op = &scope->model->ops[i];
+		uint64_t *slot;
+		bool is_new;
+
+		if (!hta_scope_has(scope, op))
+			continue;
+		slot = map_slot(places, op->stream, &is_new);
+		++*slot;
+		if (!is_new)
+			continue;
+		if (stream_count == capacity)
+			streams = array_grow(streams, &capacity, sizeof(*streams));
+		streams[stream_count++] = op->stream;
+	}
+	if (stream_count)
+		qsort(streams, stream_count, sizeof(*streams), compare_streams);
+	for (size_t i = 0; i < stream_count; i++) {
+		uint64_t *slot = map_slot(places, streams[i], NULL), count = *slot;
+
+		*slot = sum;
+		sum += count;
+	}
+	free(streams);
+}
+
+/* Operations by stream, then in the order in which they began, as the model has them. */
 static const struct gpu_op **ops_by_stream(const struct hta_scope *scope, size_t *count)
 {
 	const struct model_device *device = &scope->model->devices[scope->device];
 	const struct gpu_op **ops = big_array_take(device->op_count + 1, sizeof(*ops));
+	struct map places;
 
 	*count = 0;
+	map_init(&places);
+	place_streams(scope, &places);
 	for (size_t i = device->first_op; i < device->first_op + device->op_count; i++) {
-		if (hta_scope_has(scope, &scope->model->ops[i]))
-			ops[(*count)++] = &scope->model->ops[i];
+		const struct gpu_op *op = &scope->model->ops[i];
+
+		if (!hta_scope_has(scope, op))
+			continue;
+		ops[(*map_slot(&places, op->stream, NULL))++] = op;
+		++*count;
 	}
-	if (*count)
-		qsort(ops, *count, sizeof(*ops), compare_by_stream);
+	map_fini(&places);
 	return ops;
 }
 
@@ -73,29 +111,22 @@ static bool enqueues(const char *api)
 	return false;
 }
 
-struct change {
-	int64_t time_ns;
-	int by; /* 1 enqueued, -1 began */
-};
-
-/* At one instant a launch comes before the begin. */
-static int compare_changes(const void *left, const void *right)
+static int compare_times(const void *left, const void *right)
 {
-	const struct change *a = left, *b = right;
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return b->by - a->by;
+	return (a > b) - (a < b);
 }
 
+/* The queue after each launch and each begin; at one instant the launch comes first. */
 static struct value_stats queue_length(const struct model *model, const struct gpu_op *const *ops,
 				       size_t count)
 {
-	struct change *changes = big_array_take(2 * count + 1, sizeof(*changes));
+	int64_t *launches_ns = big_array_take(count + 1, sizeof(*launches_ns));
+	int64_t *begins_ns = big_array_take(count + 1, sizeof(*begins_ns));
 	struct value_list lengths = {0};
 	struct value_stats stats;
-	size_t used = 0;
-	double length = 0;
+	size_t used = 0, launched = 0, begun = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct host_call *call;
@@ -105,18 +136,23 @@ static struct value_stats queue_length(const struct model *model, const struct g
 		call = &model->calls[ops[i]->call];
 		if (!enqueues(model->apis[call->api]))
 			continue;
-		changes[used++] = (struct change){call->begin_ns, 1};
-		changes[used++] = (struct change){ops[i]->begin_ns, -1};
+		launches_ns[used] = call->begin_ns;
+		begins_ns[used++] = ops[i]->begin_ns;
 	}
-	if (used)
-		qsort(changes, used, sizeof(*changes), compare_changes);
-	for (size_t i = 0; i < used; i++) {
-		length += changes[i].by;
-		value_list_add(&lengths, length);
+	run_sort(launches_ns, used, sizeof(*launches_ns), compare_times);
+	while (begun < used) {
+		if (launched < used && launches_ns[launched] <= begins_ns[begun])
+			launched++;
+		else
+			begun++;
+		value_list_add(&lengths, (double)launched - (double)begun);
 	}
+	for (; launched < used; launched++)
+		value_list_add(&lengths, (double)launched + 1 - (double)begun);
 	stats = value_stats_of(&lengths);
 	value_list_free(&lengths);
-	big_array_free(changes);
+	big_array_free(launches_ns);
+	big_array_free(begins_ns);
 	return stats;
 }
 
