@@ -2,17 +2,20 @@
 /*
  * A list of regions, large arrays each, found by their address: there are some dozens. A file's
  * space is allocated before it is mapped, so that a full disk is an answer and no SIGBUS; then the
- * array stays in memory. Resident pages of files are given up all at once: they stay in the page
- * cache, where the kernel writes and drops them as it needs, and a page that is used again costs a
- * minor fault for its neighbourhood.
+ * array stays in memory. Resident pages of files are given up all at once, by a timer that
+ * interrupts the thread that uses the arrays: a thread of its own comes too late on a busy machine,
+ * and clocks of CPU time tick too seldom there. The pages stay in the page cache, where the kernel
+ * writes and drops them as it needs; one that is used again costs a minor fault for its
+ * neighbourhood.
  */
 #define _GNU_SOURCE
 #include "big_array.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +39,9 @@
 #define PAGE_BYTES	    ((size_t)sysconf(_SC_PAGESIZE))
 #define DEFAULT_LIMIT_BYTES (512u << 20)
 #define LEAST_LIMIT_BYTES   (16u << 20)
-#define RELIEF_PERIOD_NS    3000000
+#define RELIEF_PERIOD_NS    2000000
 #define SPARES		    4
+#define JUMPS_PER_LOOK	    64 /* a jump may make some 64 KiB resident, three times over */
 
 struct region {
 	char *address;
@@ -45,16 +50,27 @@ struct region {
 };
 
 static struct {
-	pthread_mutex_t lock; /* of the list, against the thread that relieves */
 	struct region *items;
 	size_t count, capacity;
 	size_t memory_bytes;	      /* of items in memory and of spares */
 	struct region spares[SPARES]; /* freed memory, ready for the next array */
-	/* What the thread reads without the lock: a late answer only relieves later. */
-	_Atomic size_t file_bytes, limit_bytes; /* limit 0: not known yet */
-	_Atomic int64_t looked_ns;		/* at what is resident, last */
-	bool has_thread, has_warned;
-} regions = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	size_t file_bytes, page_bytes, jumps;
+	size_t limit_bytes;		   /* 0: not known yet */
+	volatile sig_atomic_t is_changing; /* the list: the handler leaves it alone */
+	bool has_timer, has_warned;
+} regions;
+
+static void change_begin(void)
+{
+	regions.is_changing = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void change_end(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	regions.is_changing = 0;
+}
 
 /* ---- limits ---- */
 
@@ -95,73 +111,66 @@ size_t big_array_file_bytes(void)
 
 /* ---- what is resident of files ---- */
 
-/* Mapped pages of all files, libraries included; 0 when it cannot be asked. */
+/* Mapped pages of all files, libraries included; 0 when it cannot be asked. Called in a handler. */
 static size_t resident_file_bytes(void)
 {
-	unsigned long size, resident, shared;
-	FILE *file = fopen("/proc/self/statm", "re");
-	int found;
+	char text[128], *at = text;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	size_t pages = 0;
 
-	if (!file)
-		return 0;
-	found = fscanf(file, "%lu %lu %lu", &size, &resident, &shared);
-	fclose(file);
-	return found == 3 ? shared * PAGE_BYTES : 0;
+	if (fd >= 0)
+		close(fd);
+	text[length < 0 ? 0 : length] = '\0';
+	/* Whole size, resident pages, and of these the ones of files. */
+	for (int skipped = 0; *at && skipped < 2; at++)
+		skipped += *at == ' ';
+	for (; *at >= '0' && *at <= '9'; at++)
+		pages = pages * 10 + (size_t)(*at - '0');
+	return pages * regions.page_bytes;
 }
 
-static bool is_time(void)
+/* Every few milliseconds, in the thread that makes pages resident: it cannot come too late. */
+static void relieve(int signal_number)
 {
-	struct timespec now;
-	int64_t now_ns, last_ns = regions.looked_ns;
+	int saved = errno;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	if (now_ns - last_ns < RELIEF_PERIOD_NS)
-		return false;
-	regions.looked_ns = now_ns;
-	return true;
-}
+	(void)signal_number;
+	if (!regions.is_changing && regions.file_bytes &&
+	    resident_file_bytes() >= regions.limit_bytes / 8) {
+		for (size_t i = 0; i < regions.count; i++) {
+			const struct region *region = &regions.items[i];
 
-void big_array_relieve(void)
-{
-	if (!regions.file_bytes || !is_time() || resident_file_bytes() < limit_bytes() / 8)
-		return;
-	pthread_mutex_lock(&regions.lock);
-	for (size_t i = 0; i < regions.count; i++) {
-		const struct region *region = &regions.items[i];
-
-		if (region->fd >= 0)
-			madvise(region->address, region->bytes, MADV_DONTNEED);
+			if (region->fd >= 0)
+				madvise(region->address, region->bytes, MADV_DONTNEED);
+		}
 	}
-	pthread_mutex_unlock(&regions.lock);
+	errno = saved;
 }
 
-static void *relieve_forever(void *context)
+void big_array_jump(void)
 {
-	const struct timespec period = {0, RELIEF_PERIOD_NS};
-
-	(void)context;
-	for (;;) {
-		nanosleep(&period, NULL);
-		big_array_relieve();
-	}
-	return NULL;
+	if (regions.file_bytes && ++regions.jumps % JUMPS_PER_LOOK == 0)
+		relieve(0);
 }
 
-/* Without the thread the arrays work too; they are only relieved less often. */
-static void start_thread(void)
+/* Without a timer the arrays work too, and stay resident for as long as the kernel likes. */
+static void start_timer(void)
 {
-	sigset_t all, before;
-	pthread_t thread;
+	const struct itimerspec period = {{0, RELIEF_PERIOD_NS}, {0, RELIEF_PERIOD_NS}};
+	struct sigaction action = {.sa_handler = relieve, .sa_flags = SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+	timer_t timer;
 
-	if (regions.has_thread)
+	if (regions.has_timer)
 		return;
-	regions.has_thread = true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, relieve_forever, NULL) == 0)
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	regions.has_timer = true;
+	regions.page_bytes = PAGE_BYTES;
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGPROF, &action, NULL) == 0 &&
+	    timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
+		timer_settime(timer, 0, &period, NULL);
 }
 
 /* ---- files ---- */
@@ -179,9 +188,14 @@ static bool is_on_disk(int fd)
 static bool reserve(int fd, size_t bytes)
 {
 	struct rlimit limit;
+	int rc;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes <= limit.rlim_cur &&
-	       fallocate(fd, 0, 0, (off_t)bytes) == 0;
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || bytes > limit.rlim_cur)
+		return false;
+	do {
+		rc = fallocate(fd, 0, 0, (off_t)bytes);
+	} while (rc < 0 && errno == EINTR); /* the timer's */
+	return rc == 0;
 }
 
 /* A file without a name and with that much space; -1 where there is none. */
@@ -243,7 +257,7 @@ static char *map_region(size_t bytes, int fd)
 
 static bool fits_into_memory(size_t more_bytes)
 {
-	return regions.memory_bytes + more_bytes <= limit_bytes() / 8 * 3;
+	return regions.memory_bytes + more_bytes <= limit_bytes() / 4;
 }
 
 static void count_region(const struct region *region)
@@ -332,14 +346,14 @@ static void *region_new(size_t bytes, bool is_zeroed)
 		region.address = map_region(bytes, region.fd);
 		count_region(&region);
 	}
-	pthread_mutex_lock(&regions.lock);
+	change_begin();
 	if (regions.count == regions.capacity)
 		regions.items =
 			array_grow(regions.items, &regions.capacity, sizeof(*regions.items));
 	regions.items[regions.count++] = region;
-	pthread_mutex_unlock(&regions.lock);
+	change_end();
 	if (region.fd >= 0)
-		start_thread();
+		start_timer();
 	return region.address;
 }
 
@@ -403,15 +417,15 @@ static void *region_resize(struct region *region, size_t bytes)
 		spares_free();
 		is_too_much = !fits_into_memory(bytes - region->bytes);
 	}
-	pthread_mutex_lock(&regions.lock);
+	change_begin();
 	if (region->fd >= 0 || !is_too_much || !region_move(region, bytes, true)) {
 		if (!region_remap(region, bytes))
 			region_move(region, bytes, false);
 	}
 	address = region->address;
 	if (region->fd >= 0)
-		start_thread();
-	pthread_mutex_unlock(&regions.lock);
+		start_timer();
+	change_end();
 	return address;
 }
 
@@ -476,10 +490,10 @@ void big_array_free(void *items)
 		free(items);
 		return;
 	}
-	pthread_mutex_lock(&regions.lock);
+	change_begin();
 	freed = *region;
 	*region = regions.items[--regions.count];
-	pthread_mutex_unlock(&regions.lock);
+	change_end();
 	if (freed.fd < 0)
 		spare_keep(&freed);
 	else

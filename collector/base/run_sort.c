@@ -174,7 +174,6 @@ static void merge_backwards(struct sorter *sorter, size_t first, size_t middle, 
 
 static void merge_two(struct sorter *sorter, size_t first, size_t middle, size_t limit)
 {
-	big_array_relieve();
 	if (!is_behind(sorter, middle - 1, middle))
 		return;
 	first = overlap_begin(sorter, first, middle);

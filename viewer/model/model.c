@@ -199,7 +199,7 @@ void model_ops_between(const struct model *model, size_t device, int64_t begin_n
 	const struct model_device *of = &model->devices[device];
 	size_t behind = of->first_op + of->op_count;
 
-	big_array_relieve(); /* steps are gone through one by one */
+	big_array_jump();
 	*first = find_begin(model->ops, of->first_op, behind, begin_ns);
 	*limit = find_begin(model->ops, of->first_op, behind, end_ns);
 }

@@ -324,7 +324,6 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	if (builder->model->call_count + batch->count >= MODEL_NONE ||
 	    builder->model->op_count + batch->count >= MODEL_NONE)
 		return -E2BIG;
-	big_array_relieve();
 	switch (batch->kind) {
 	case RECORD_KIND_gpu_kernel:
 	case RECORD_KIND_gpu_copy:

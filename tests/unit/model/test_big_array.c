@@ -110,16 +110,17 @@ static size_t resident_file_bytes(void)
 
 static void what_lies_in_files_does_not_stay_resident(void **state)
 {
-	size_t capacity, count = 16 * MIB; /* 128 MiB */
+	size_t capacity, most = 0, count = 16 * MIB; /* 128 MiB */
 	uint64_t *items = grow_to(count, &capacity);
 
 	(void)state;
-	for (int tries = 0; tries < 100 && resident_file_bytes() >= 32 * MIB; tries++) {
-		usleep(4000);
-		big_array_relieve();
+	for (int round = 0; round < 4; round++) {
+		expect_items(items, count);
+		if (resident_file_bytes() > most)
+			most = resident_file_bytes();
 	}
-	assert_true(resident_file_bytes() < 32 * MIB);
-	expect_items(items, count);
+	/* 128 MiB without relief; a tick of the clock may be long. */
+	assert_true(most < 96 * MIB);
 	big_array_free(items);
 }
 
