@@ -260,25 +260,17 @@ static bool fits_into_memory(size_t more_bytes)
 	return regions.memory_bytes + more_bytes <= limit_bytes() / 4;
 }
 
-static void count_region(const struct region *region)
+/* Subtracting goes by the numbers' wrapping. */
+static void count_region(const struct region *region, size_t sign)
 {
-	if (region->fd < 0)
-		regions.memory_bytes += region->bytes;
-	else
-		regions.file_bytes += region->bytes;
+	*(region->fd < 0 ? &regions.memory_bytes : &regions.file_bytes) += sign * region->bytes;
 }
-
-static void discount_region(const struct region *region)
-{
-	if (region->fd < 0)
-		regions.memory_bytes -= region->bytes;
-	else
-		regions.file_bytes -= region->bytes;
-}
+#define ADDED	1
+#define REMOVED SIZE_MAX
 
 static void region_unmap(const struct region *region)
 {
-	discount_region(region);
+	count_region(region, REMOVED);
 	munmap(region->address, region->bytes);
 	if (region->fd >= 0)
 		close(region->fd);
@@ -344,7 +336,7 @@ static void *region_new(size_t bytes, bool is_zeroed)
 			region.fd = file_new(bytes);
 		region.bytes = bytes;
 		region.address = map_region(bytes, region.fd);
-		count_region(&region);
+		count_region(&region, ADDED);
 	}
 	change_begin();
 	if (regions.count == regions.capacity)
@@ -388,7 +380,7 @@ static bool region_move(struct region *region, size_t bytes, bool to_file)
 	if (!to_file)
 		memcpy(moved.address, region->address, kept);
 	region_unmap(region);
-	count_region(&moved);
+	count_region(&moved, ADDED);
 	*region = moved;
 	return true;
 }
@@ -402,9 +394,9 @@ static bool region_remap(struct region *region, size_t bytes)
 		checked_map(mremap(region->address, region->bytes, bytes, MREMAP_MAYMOVE), bytes);
 	if (region->fd >= 0 && bytes < region->bytes && ftruncate(region->fd, (off_t)bytes) < 0)
 		log_debug("A file stays larger than its array: bytes=%zu", bytes);
-	discount_region(region);
+	count_region(region, REMOVED);
 	region->bytes = bytes;
-	count_region(region);
+	count_region(region, ADDED);
 	return true;
 }
 
