@@ -83,6 +83,33 @@ case_nsight_systems_is_left_alone() {
 	has "$work/dump.txt" '^copy' "the host trace goes on"
 }
 
+# Each shows itself by a variable, or by a library that it loads into the process.
+case_nvidias_other_tools_are_left_alone() {
+	while IFS='|' read -r variable library reason; do
+		rm -f "$out"/*
+		if [ "$variable" ]; then
+			env "$variable" GPUTRACE_COLLECTOR="$progs/ring_dump" GPUTRACE_OUT="$out" \
+				LD_PRELOAD="$shim" "$progs/prog_runtime" copy >/dev/null
+		else
+			cp "$progs/libshim_hook.so" "$work/$library"
+			preload="$shim:$work/$library" traced "$progs/prog_runtime" copy >/dev/null
+		fi
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" "^info\\tgpu_times.reason=$reason is at work" "why: $variable$library"
+		has "$work/dump.txt" '^copy' "the host trace goes on"
+		has_not "$work/dump.txt" '^gpu_' "CUPTI is not touched"
+	done <<-'END'
+		CUDA_INJECTION64_PATH=/opt/nsight-systems/libToolsInjection64.so||Nsight Systems
+		CUDA_INJECTION64_PATH=/opt/ncu/libcuda-injection.so||Nsight Compute
+		CUDA_INJECTION64_PATH=/opt/libsanitizer-collection.so||compute-sanitizer
+		CUDBG_USE_LEGACY_DEBUGGER=1||a CUDA debugger
+		|libToolsInjection64.so|Nsight Systems
+		|libcuda-injection.so|Nsight Compute
+		|libsanitizer-collection.so|compute-sanitizer
+		|libcudadebugger.so.1|a CUDA debugger
+	END
+}
+
 case_a_forked_child_never_touches_cupti() {
 	SIMCUDA_LOG=$work/log.%p traced "$progs/prog_runtime" fork-cuda >/dev/null || true
 	for file in "$out"/ring.*.txt; do
