@@ -148,7 +148,7 @@ static void product(struct job *job, uint32_t thread, uint32_t site)
 				   .c = 0x7f2020000000u,
 				   .stream = STREAM,
 				   .m = 4096,
-				   .n = 1024 << site % 3,
+				   .n = 1024u << site % 3,
 				   .k = 4096,
 				   .lda = 4096,
 				   .ldb = 4096,
