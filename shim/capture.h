@@ -130,6 +130,8 @@ void capture_before_free(struct call *call, const void *address);
 void capture_free(struct call *call, const void *address, const void *stream);
 /* Physical memory and reserved ranges: named by a handle or range, no memory at an address. */
 void capture_alloc_handle(struct call *call, const void *out, size_t size_bytes, unsigned int kind);
+/* What a pool's attribute is, where that is how much memory it holds. */
+void capture_pool_told(struct call *call, const void *pool, int attribute, const void *value);
 void capture_alloc_array_handle(struct call *call, const void *out, size_t size_bytes);
 void capture_free_handle(struct call *call, uint64_t handle, unsigned int kind);
 void capture_reserve(struct call *call, const void *out, size_t size_bytes);

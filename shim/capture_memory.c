@@ -87,6 +87,23 @@ void capture_alloc_pool(struct call *call, const void *out, size_t size_bytes, c
 					.backing = (uintptr_t)pool});
 }
 
+/* The program has asked what no call tells otherwise: we never ask ourselves. */
+void capture_pool_told(struct call *call, const void *pool, int attribute, const void *value)
+{
+	uint64_t size_bytes;
+	if (call->status || !pool || !value ||
+	    (attribute != POOL_RESERVED_NOW && attribute != POOL_RESERVED_MOST)) {
+		capture_plain(call, pool);
+		return;
+	}
+	memcpy(&size_bytes, value, sizeof(size_bytes));
+	write_part(call, &(struct part){.op = MEMORY_POOL_TOLD,
+					.kind = MEMORY_POOL,
+					.address = pool,
+					.size_bytes = size_bytes,
+					.backing = (uint64_t)attribute});
+}
+
 void capture_alloc_pitch(struct call *call, const void *out, const size_t *pitch, size_t width,
 			 size_t height)
 {

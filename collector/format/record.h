@@ -274,27 +274,6 @@ struct record_launch {
 	uint32_t launch_flags; /* 1 cooperative, 2 graph, 4 host function */
 };
 
-enum memory_op {
-	MEMORY_ALLOC = 1,
-	MEMORY_FREE = 2,
-	MEMORY_MAP = 3, /* physical memory (backing) became visible at address */
-	MEMORY_UNMAP = 4,
-	MEMORY_CONTEXT_END = 5, /* of the context at address, with all memory that it backs */
-	MEMORY_PRIMARY_END = 6	/* of the device's primary context */
-};
-
-struct record_memory {
-	struct call_part call;
-	uint64_t address;
-	uint64_t size_bytes; /* ALLOC: requested; FREE: 0, the model knows it */
-	uint64_t stream;     /* stream-ordered calls */
-	uint8_t op;	     /* enum memory_op */
-	uint8_t memory_kind; /* enum memory_kind */
-	uint16_t reserved0;
-	uint32_t reserved1;
-	uint64_t backing; /* handle of pool, allocation (MAP) or context; 0 default or none */
-};
-
 /* Element types of matrix operands, independent of cudaDataType_t. */
 enum element_type {
 	ELEMENT_UNKNOWN = 0,
@@ -484,7 +463,6 @@ static_assert(sizeof(struct record_head) == 8, "record_head");
 static_assert(sizeof(struct call_part) == 56, "call_part");
 static_assert(sizeof(struct record_copy) == 96, "record_copy");
 static_assert(sizeof(struct record_launch) == 104, "record_launch");
-static_assert(sizeof(struct record_memory) == 96, "record_memory");
 static_assert(sizeof(struct record_gemm) == 152, "record_gemm");
 static_assert(sizeof(struct record_sample) == 32, "record_sample");
 static_assert(sizeof(struct record_pages) == 48, "record_pages");
@@ -496,5 +474,6 @@ static_assert(sizeof(struct record_block) == 80, "record_block");
 
 #include "record_conv.h"
 #include "record_gpu.h"
+#include "record_memory.h"
 
 #endif

@@ -97,6 +97,18 @@ case_marks_and_allocator_reports_pass() {
 	[ -z "$(ls "$out")" ] || fail "a session was opened"
 }
 
+# Nobody has allocated the address that everything is called with: no kind of memory is guessed.
+case_pointers_that_nobody_allocated_stay_unknown() {
+	same_calls prog_paths_13 0 linked valid main
+	dump >"$work/dump.txt"
+	for api in cudaMemcpy cudaMemcpyAsync cuMemcpy cuMemcpyAsync; do
+		has "$work/dump.txt" "copy\tapi=$api\tstatus=0\t.*direction=unknown\tsource=unknown\tdestination=unknown" "$api"
+	done
+	for api in cudaFree cudaFreeHost cuMemFree_v2; do
+		has "$work/dump.txt" "memory\tapi=$api\tstatus=0\t.*op=free\tkind=unknown" "$api"
+	done
+}
+
 case_null_everywhere_is_harmless() {
 	for status in 0 1; do
 		same_calls prog_paths_13 $status linked null main

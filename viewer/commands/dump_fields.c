@@ -111,7 +111,7 @@ static const char *const metric_names[SAMPLE_METRIC_LIMIT] = {
 
 /* What the field "op" means differs between kinds. */
 static const char *const op_words[RECORD_KIND_LIMIT] = {
-	[RECORD_KIND_memory] = "unknown|alloc|free|map|unmap|context_end|primary_end",
+	[RECORD_KIND_memory] = "unknown|alloc|free|map|unmap|context_end|primary_end|pool_told",
 	[RECORD_KIND_communicator] = "unknown|init|split|finalize|destroy|abort",
 	[RECORD_KIND_collective] = "unknown|all_reduce|broadcast|reduce|all_gather|reduce_scatter|"
 				   "all_to_all|gather|scatter|send|recv",

@@ -468,3 +468,32 @@ void memory_live_sums(const struct model *model, size_t device, int64_t time_ns,
 		sums[change->kind] += change->is_added ? change->size_bytes : -change->size_bytes;
 	}
 }
+
+bool memory_live_pools(const struct model *model, size_t device, uint64_t *last_bytes,
+		       uint64_t *most_bytes)
+{
+	struct map pools; /* pool -> what it said last */
+	bool any = false;
+
+	*last_bytes = *most_bytes = 0;
+	map_init(&pools);
+	for (size_t i = 0; i < model->memory_event_count; i++) {
+		const struct memory_event *event = &model->memory_events[i];
+		uint64_t *said, others;
+
+		if (event->op != MEMORY_POOL_TOLD || event->device != device ||
+		    model->calls[event->call].flags & CALL_REDUNDANT)
+			continue;
+		any = true;
+		said = map_slot(&pools, event->address, NULL);
+		others = *last_bytes - *said;
+		if (event->backing == POOL_RESERVED_NOW) {
+			*said = event->size_bytes;
+			*last_bytes = others + *said;
+		}
+		if (others + event->size_bytes > *most_bytes)
+			*most_bytes = others + event->size_bytes;
+	}
+	map_fini(&pools);
+	return any;
+}

@@ -59,6 +59,11 @@ static inline bool live_kind_is_addressed(enum live_kind kind)
 const char *live_kind_key(enum live_kind kind);
 const char *live_kind_label(enum live_kind kind);
 
+/* What pools held when the program asked them, since no call tells it otherwise: the sum of what
+ * each said last, and the largest sum. False: it never asked. */
+bool memory_live_pools(const struct model *model, size_t device, uint64_t *last_bytes,
+		       uint64_t *most_bytes);
+
 /* Sums by kind after all changes up to time_ns (INT64_MAX: at the end) on one device. */
 void memory_live_sums(const struct model *model, size_t device, int64_t time_ns,
 		      uint64_t sums[LIVE_KIND_COUNT]);

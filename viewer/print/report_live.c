@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sums come from the model's changes. What a pool keeps for later no call tells, only CUPTI
- * where it was asked: else it is named as not known, never guessed.
+ * where it was asked, or the driver where the program asked it: else it is named as not known,
+ * never guessed.
  */
 #include "report_live.h"
 
@@ -15,7 +16,8 @@ struct live_figures {
 	uint64_t at_peak[LIVE_KIND_COUNT]; /* when the device's own memory was at its peak */
 	struct owner_sum owners[OWNER_SUMS];
 	size_t owner_count;
-	bool has_any, has_owner;
+	uint64_t reserved_last_bytes, reserved_most_bytes;
+	bool has_any, has_owner, pools_told;
 };
 
 static struct live_figures figures_of(const struct device_report *device)
@@ -30,6 +32,8 @@ static struct live_figures figures_of(const struct device_report *device)
 	if (!figures.has_any)
 		return figures;
 	memory_live_sums(model, device->device, figures.usage->peak_ns, figures.at_peak);
+	figures.pools_told = memory_live_pools(model, device->device, &figures.reserved_last_bytes,
+					       &figures.reserved_most_bytes);
 	figures.owner_count =
 		memory_owner_sums(model, device->device, figures.usage->peak_ns, figures.owners);
 	for (size_t i = 0; i < figures.owner_count; i++)
@@ -56,6 +60,9 @@ static void report_pools_json(struct json *json, const struct live_figures *figu
 		json_unsigned(json, "pool_used_bytes", driver->used_peak_bytes);
 		json_unsigned(json, "pool_reserved_end_bytes", driver->reserved_bytes);
 		json_unsigned(json, "pool_used_end_bytes", driver->used_bytes);
+	} else if (figures->pools_told) {
+		json_unsigned(json, "pool_reserved_bytes", figures->reserved_most_bytes);
+		json_unsigned(json, "pool_reserved_last_asked_bytes", figures->reserved_last_bytes);
 	} else if (figures->usage->kind_peak_bytes[LIVE_POOL]) {
 		json_null(json, "pool_reserved_bytes");
 	}
@@ -151,6 +158,11 @@ void report_live_text(FILE *to, const struct device_report *device, const char *
 		fprintf(to, "    %-32s%13s%14s%14s\n", "stream-ordered pools, reserved", "",
 			memory_amount(figures.driver->reserved_peak_bytes).text,
 			memory_amount(figures.driver->reserved_bytes).text);
+	else if (figures.pools_told)
+		fprintf(to, "    %-32s%13s when the program last asked, %s at most\n",
+			"stream-ordered pools, reserved",
+			memory_amount(figures.reserved_last_bytes).text,
+			memory_amount(figures.reserved_most_bytes).text);
 	else if (figures.usage->kind_peak_bytes[LIVE_POOL])
 		fprintf(to, "    %-32s%13s\n", "stream-ordered pools, reserved", "not known");
 	if (figures.driver->unseen > 0) {

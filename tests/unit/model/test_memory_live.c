@@ -242,6 +242,32 @@ static void a_primary_context_that_ends_spares_the_others(void **state)
 	end(&desk, model);
 }
 
+static void pools_reserve_what_the_program_was_told(void **state)
+{
+	struct desk desk = desk_new();
+	uint64_t last, most;
+	struct model *model;
+
+	(void)state;
+	event(&desk, MEMORY_ALLOC, MEMORY_POOL, 5 * M, M, 0xa);
+	model = script_model(desk.script);
+	assert_false(memory_live_pools(model, 0, &last, &most));
+	end(&desk, model);
+
+	desk = desk_new();
+	event(&desk, MEMORY_POOL_TOLD, MEMORY_POOL, 0xa, 32 * M, POOL_RESERVED_NOW);
+	event(&desk, MEMORY_POOL_TOLD, MEMORY_POOL, 0xb, 4 * M, POOL_RESERVED_NOW);
+	event(&desk, MEMORY_POOL_TOLD, MEMORY_POOL, 0xa, 2 * M, POOL_RESERVED_NOW);
+	event(&desk, MEMORY_POOL_TOLD, MEMORY_POOL, 0xb, 8 * M, POOL_RESERVED_MOST);
+	model = script_model(desk.script);
+	assert_true(memory_live_pools(model, 0, &last, &most));
+	assert_int_equal(last, 6 * M);
+	assert_int_equal(most, 36 * M);
+	assert_nothing_is_live(model);
+	assert_int_equal(model->devices[0].memory.unknown_frees, 0);
+	end(&desk, model);
+}
+
 static void mappings_that_touch_are_one_segment(void **state)
 {
 	struct desk desk = desk_new();
@@ -340,6 +366,7 @@ int main(void)
 		cmocka_unit_test(handles_and_addresses_with_one_number_are_two_things),
 		cmocka_unit_test(captured_allocations_take_nothing),
 		cmocka_unit_test(a_reset_device_holds_nothing),
+		cmocka_unit_test(pools_reserve_what_the_program_was_told),
 		cmocka_unit_test(memory_ends_with_the_context_that_it_is_in),
 		cmocka_unit_test(a_primary_context_that_ends_spares_the_others),
 		cmocka_unit_test(mappings_that_touch_are_one_segment),
