@@ -113,9 +113,9 @@ void capture_copy(struct call *call, const void *dst, const void *src, size_t si
 	put_copy(call, &ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
 }
 
-/* Of a copy with something unnamed (a symbol, an array) only the other end's address is known. */
-static void copy_unnamed(struct call *call, struct ends *ends, size_t size_bytes, unsigned int kind,
-			 const void *stream, unsigned int flags)
+/* Of a copy with something unnamed (a symbol, an array) only the other end's address is known.
+ * Fills in that end's kind and gives the direction. */
+static unsigned int name_other_end(struct ends *ends, unsigned int kind)
 {
 	const void *other = ends->dst ? ends->dst : ends->src;
 	bool other_is_host = kind == COPY_KIND_H2D || kind == COPY_KIND_D2H;
@@ -129,7 +129,22 @@ static void copy_unnamed(struct call *call, struct ends *ends, size_t size_bytes
 		ends->dst_kind = other_kind;
 	else
 		ends->src_kind = other_kind;
-	unsigned int direction = !other_is_host ? COPY_D2D : ends->dst ? COPY_D2H : COPY_H2D;
+	return !other_is_host ? COPY_D2D : ends->dst ? COPY_D2H : COPY_H2D;
+}
+
+/* guess_direction() for ends of which each may be an array, which has no address. */
+static unsigned int guess_with_arrays(struct ends *ends)
+{
+	bool to_array = ends->dst_kind == MEMORY_ARRAY, from_array = ends->src_kind == MEMORY_ARRAY;
+	if (!to_array && !from_array)
+		return guess_direction(ends);
+	return to_array && from_array ? COPY_D2D : name_other_end(ends, COPY_KIND_DEFAULT);
+}
+
+static void copy_unnamed(struct call *call, struct ends *ends, size_t size_bytes, unsigned int kind,
+			 const void *stream, unsigned int flags)
+{
+	unsigned int direction = name_other_end(ends, kind);
 	write_copy(call, ends, size_bytes, direction, DEVICE_UNKNOWN, stream, flags);
 }
 
@@ -157,11 +172,15 @@ void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, 
 		capture_copy(call, NULL, NULL, 0, COPY_KIND_DEFAULT, stream, flags);
 		return;
 	}
-	/* With an array on either side, width counts elements: its size is not known here. */
-	bool has_array = params->srcArray || params->dstArray;
+	unsigned int kind = (unsigned int)params->kind;
 	size_t size = params->extent.width * params->extent.height * params->extent.depth;
-	capture_copy(call, params->dstPtr.ptr, params->srcPtr.ptr, has_array ? 0 : size,
-		     (unsigned int)params->kind, stream, flags);
+	/* With an array on either side, width counts elements: its size is not known here. */
+	if (params->srcArray || params->dstArray)
+		capture_copy_array(call, params->dstPtr.ptr, params->srcPtr.ptr, 0, kind, stream,
+				   flags);
+	else
+		capture_copy(call, params->dstPtr.ptr, params->srcPtr.ptr, size, kind, stream,
+			     flags);
 }
 
 void capture_copy_peer(struct call *call, const void *dst, int dst_device, const void *src,
@@ -209,7 +228,7 @@ static void capture_driver(struct call *call, struct ends *ends, size_t size_byt
 {
 	unsigned int direction = COPY_UNKNOWN;
 	if (ends->src_kind == MEMORY_UNKNOWN || ends->dst_kind == MEMORY_UNKNOWN)
-		direction = guess_direction(ends);
+		direction = guess_with_arrays(ends);
 	else if (is_host(ends->src_kind))
 		direction = is_host(ends->dst_kind) ? COPY_H2H : COPY_H2D;
 	else
@@ -330,7 +349,7 @@ void capture_copy_3d_batch(struct call *call, const struct batch_copy *copies, s
 			size_bytes += copy->extent[0] * copy->extent[1] * copy->extent[2];
 		if (i >= BATCH_LOOKED_AT)
 			continue;
-		unsigned int one = has_array ? COPY_UNKNOWN : guess_direction(&ends);
+		unsigned int one = guess_with_arrays(&ends);
 		direction = i == 0 || one == direction ? one : COPY_UNKNOWN;
 		if (i == 0)
 			first = ends;

@@ -74,14 +74,15 @@ def from_log(event):
         counted = graph in ("capture_end", "instantiate")
         return ("graph", api, graph, event.get("exec", 0), event["nodes"] if counted else 0)
     if "direction" in event:
-        return ("copy", api, event["direction"], event["bytes"])
+        # With an array the arguments count elements, whose size the shim does not know.
+        return ("copy", api, event["direction"], event.get("told_bytes", event["bytes"]))
     if "memset" in name:
         return ("set", api, event["bytes"])
     if "launchkernel" in name:
         return ("launch", api, event["name"], event["grid"], event["block"], event["shared"])
-    if re.search(r"malloc|memalloc|hostalloc", name):
+    if re.search(r"malloc|memalloc|hostalloc|array(3d)?create", name):
         return ("memory", api, "alloc", event["address"], event["bytes"])
-    if re.search(r"memfree|cudafree|freehost", name):
+    if re.search(r"memfree|cudafree|freehost|arraydestroy", name):
         return ("memory", api, "free", event["address"])
     if re.search(r"synchronize", name):
         return ("sync", api)

@@ -36,7 +36,7 @@ set(simrt_sources
   simrt_call.c simrt_compiler.c simrt_context.c simrt_copy.c simrt_copy_shape.c simrt_device.c
   simrt_driver.c simrt_error.c simrt_launch.c simrt_memory.c simrt_peer.c simrt_registry.c
   simrt_stream.c simrt_twins.c)
-list(APPEND simrt_sources simrt_array.c simrt_memory_pool.c)
+list(APPEND simrt_sources simrt_array.c simrt_copy_array.c simrt_memory_pool.c)
 list(APPEND simrt_sources simrt_graph.c)
 list(TRANSFORM simrt_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simrt cudart simrt.map ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")

@@ -160,6 +160,8 @@ CUresult sim_copy_batch(struct sim_call *call, const CUdeviceptr *to, const CUde
 			const size_t *sizes, size_t count, const CUmemcpyAttributes *attributes,
 			const size_t *attribute_indices, size_t attribute_count, size_t *failed,
 			CUstream stream);
+CUresult sim_copy_3d_batch(struct sim_call *call, const CUDA_MEMCPY3D_BATCH_OP *operations,
+			   size_t count, size_t *failed, unsigned long long flags, CUstream stream);
 CUresult sim_copy_set_2d(struct sim_call *call, CUdeviceptr to, size_t pitch, uint32_t value,
 			 unsigned width, size_t columns, size_t rows, CUstream stream,
 			 bool is_async);

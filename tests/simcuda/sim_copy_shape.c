@@ -219,6 +219,126 @@ CUresult sim_copy_batch(struct sim_call *call, const CUdeviceptr *to, const CUde
 	return result;
 }
 
+/* Bytes per element of the arrays of an operation, 1 without; 0: no array, or two that differ. */
+static size_t element_of(const CUDA_MEMCPY3D_BATCH_OP *operation)
+{
+	const CUmemcpy3DOperand *operands[2] = {&operation->dst, &operation->src};
+	size_t element = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct sim_array *array;
+		size_t bytes;
+
+		if (operands[i]->type != CU_MEMCPY_OPERAND_TYPE_ARRAY)
+			continue;
+		array = sim_array_find(operands[i]->op.array.array);
+		bytes = array ? array->row_bytes / array->description.Width : 0;
+		if (bytes == 0 || (element && element != bytes))
+			return 0;
+		element = bytes;
+	}
+	return element ? element : 1;
+}
+
+static struct side side_of_operand(const CUmemcpy3DOperand *operand, size_t element)
+{
+	if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
+		return (struct side){.type = CU_MEMORYTYPE_ARRAY,
+				     .array = operand->op.array.array,
+				     .x = operand->op.array.offset.x * element,
+				     .y = operand->op.array.offset.y,
+				     .z = operand->op.array.offset.z};
+	/* Any other type is none that locate() knows. */
+	return (struct side){.type = operand->type == CU_MEMCPY_OPERAND_TYPE_POINTER
+					     ? CU_MEMORYTYPE_UNIFIED
+					     : (CUmemorytype)0,
+			     .device = operand->op.ptr.ptr,
+			     .pitch = operand->op.ptr.rowLength * element,
+			     .height = operand->op.ptr.layerHeight};
+}
+
+struct batch_part {
+	struct sim_box box;
+	struct located to, from;
+};
+
+static CUresult find_part(const CUDA_MEMCPY3D_BATCH_OP *operation, struct batch_part *part)
+{
+	size_t element = element_of(operation);
+	struct side to = side_of_operand(&operation->dst, element);
+	struct side from = side_of_operand(&operation->src, element);
+	CUresult result;
+
+	part->box = (struct sim_box){.width = operation->extent.width * element,
+				     .rows = operation->extent.height,
+				     .slices = operation->extent.depth};
+	if (element == 0 || sim_box_bytes(&part->box) == 0 ||
+	    operation->srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+	    operation->srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = locate(&to, &part->box, &part->to);
+	if (result == CUDA_SUCCESS)
+		result = locate(&from, &part->box, &part->from);
+	part->box.to_pitch = part->to.pitch;
+	part->box.to_slice = part->to.slice;
+	part->box.from_pitch = part->from.pitch;
+	part->box.from_slice = part->from.slice;
+	return result;
+}
+
+/* Finds every part before the first is copied, and notes the sums. */
+static CUresult measure_batch(struct sim_call *call, const CUDA_MEMCPY3D_BATCH_OP *operations,
+			      size_t count, CUstream stream, size_t *failed)
+{
+	size_t bytes = 0, told_bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct batch_part part = {0};
+		CUresult result = find_part(&operations[i], &part);
+
+		*failed = i;
+		if (result)
+			return result;
+		bytes += sim_box_bytes(&part.box);
+		if (operations[i].dst.type == CU_MEMCPY_OPERAND_TYPE_POINTER &&
+		    operations[i].src.type == CU_MEMCPY_OPERAND_TYPE_POINTER)
+			told_bytes += sim_box_bytes(&part.box);
+	}
+	SIM_NOTE(call, "bytes=%zu\ttold_bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu", bytes,
+		 told_bytes, sim_handle(stream), count);
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_copy_3d_batch(struct sim_call *call, const CUDA_MEMCPY3D_BATCH_OP *operations,
+			   size_t count, size_t *failed, unsigned long long flags, CUstream stream)
+{
+	const char *direction = NULL, *first = NULL;
+	size_t bad = SIZE_MAX; /* the whole batch is wrong, not one of its copies */
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+	if (operations && count > 0 && flags == 0 && stream && stream != CU_STREAM_LEGACY)
+		result = measure_batch(call, operations, count, stream, &bad);
+	for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+		struct batch_part part = {0};
+
+		direction = NULL;
+		bad = i;
+		result = find_part(&operations[i], &part);
+		if (result == CUDA_SUCCESS)
+			result = sim_copy_box(call, part.to.address, part.from.address, &part.box,
+					      stream, COPY_ASYNC, &direction);
+		if (!first)
+			first = direction;
+		else if (direction && direction != first)
+			first = "unknown"; /* directions differ within the batch */
+	}
+	if (result != CUDA_SUCCESS && failed)
+		*failed = bad;
+	if (first)
+		SIM_NOTE(call, "direction=%s", first);
+	return result;
+}
+
 CUresult sim_copy_set_2d(struct sim_call *call, CUdeviceptr to, size_t pitch, uint32_t value,
 			 unsigned width, size_t columns, size_t rows, CUstream stream,
 			 bool is_async)

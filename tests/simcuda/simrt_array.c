@@ -76,6 +76,7 @@ static cudaError_t make_array(const char *function, cudaArray_t *array,
 	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
 	CUDA_ARRAY3D_DESCRIPTOR description;
 	CUarray made = NULL;
+	size_t bytes = 0;
 
 	if (status == cudaSuccess &&
 	    (!array || !format || !describe(&description, format, extent, flags)))
@@ -84,7 +85,11 @@ static cudaError_t make_array(const char *function, cudaArray_t *array,
 		status = simrt_from_driver(simrt_driver.Array3DCreate(&made, &description));
 	if (status == cudaSuccess)
 		*array = (cudaArray_t)made;
-	return simrt_end(&call, status, "address=0x%llx", simrt_address(made));
+	if (status == cudaSuccess)
+		bytes = extent.width * (extent.height ? extent.height : 1) *
+			(extent.depth ? extent.depth : 1) * description.NumChannels *
+			(size_t)format->x / 8;
+	return simrt_end(&call, status, "address=0x%llx\tbytes=%zu", simrt_address(made), bytes);
 }
 
 cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format,

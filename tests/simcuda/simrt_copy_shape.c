@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies and sets of the simulated runtime in two and three dimensions, and batches. All take the
- * driver function of the same shape; copies of arrays are refused.
+ * driver function of the same shape; copies of arrays are in simrt_copy_array.c.
  */
 #include "simrt_internal.h"
 
@@ -137,7 +137,7 @@ static cudaError_t run_parms(const struct simrt_flavour *via, const char *functi
 	if (!p) {
 		wrong = cudaErrorInvalidValue;
 	} else if (p->srcArray || p->dstArray) {
-		wrong = cudaErrorNotSupported;
+		return simrt_copy_deep_array(via, function, p, stream, is_async);
 	} else {
 		shape.to = at_position(&p->dstPtr, &p->dstPos);
 		shape.from = at_position(&p->srcPtr, &p->srcPos);

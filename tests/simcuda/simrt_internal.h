@@ -130,6 +130,11 @@ void simrt_context_note(cudaError_t status);
 enum cudaMemcpyKind simrt_copy_kind(enum cudaMemcpyKind kind, const void *to, const void *from);
 extern const char *const simrt_copy_directions[];
 
+/* simrt_copy_array.c: three dimensions with an array on a side at least. */
+cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *function,
+				  const struct cudaMemcpy3DParms *p, cudaStream_t stream,
+				  bool is_async);
+
 /* simrt_registry.c: what the compiler registered. */
 struct simrt_kernel {
 	const void *host_function;

@@ -79,14 +79,162 @@ static void check_3d(void)
 	SIMTEST_EQUAL(cudaMemcpy3DAsync(&parms, NULL), cudaSuccess);
 	SIMTEST_EQUAL(cudaDeviceSynchronize(), cudaSuccess);
 	SIMTEST_EQUAL(memcmp(sent, back, BYTES), 0);
-	parms.srcArray = (cudaArray_t)sent;
-	SIMTEST_EQUAL(cudaMemcpy3D(&parms), cudaErrorNotSupported);
+	parms.srcArray = (cudaArray_t)sent; /* a pointer and an array */
+	SIMTEST_EQUAL(cudaMemcpy3D(&parms), cudaErrorInvalidValue);
 }
 
 static void slices_arrive_at_their_place(void **state)
 {
 	(void)state;
 	assert_int_equal(simtest_child_run(check_3d, NULL), 0);
+}
+
+/* Eight bytes per element: 12 elements are one row of `sent`. */
+static const struct cudaChannelFormatDesc pairs = {32, 32, 0, 0, cudaChannelFormatKindFloat};
+
+static void check_flat_arrays(void)
+{
+	cudaArray_t one = NULL, two = NULL;
+
+	fill();
+	SIMTEST_EQUAL(cudaMallocArray(&one, &pairs, WIDTH / 8, ROWS, 0), cudaSuccess);
+	SIMTEST_EQUAL(cudaMallocArray(&two, &pairs, WIDTH / 8, ROWS, 0), cudaSuccess);
+	SIMTEST_EQUAL(
+		cudaMemcpy2DToArray(one, 0, 0, sent, WIDTH, WIDTH, ROWS, cudaMemcpyHostToDevice),
+		cudaSuccess);
+	SIMTEST_EQUAL(cudaMemcpy2DToArray(two, 0, 0, sent + WIDTH * ROWS, WIDTH, WIDTH, ROWS,
+					  cudaMemcpyDefault),
+		      cudaSuccess);
+	/* Rows 1 to 3 of the first, bytes 8 to 31, become rows 2 to 4 of the other, from byte 16.
+	 */
+	SIMTEST_EQUAL(
+		cudaMemcpy2DArrayToArray(two, 16, 2, one, 8, 1, 24, 3, cudaMemcpyDeviceToDevice),
+		cudaSuccess);
+	SIMTEST_EQUAL(cudaMemcpy2DFromArrayAsync(back, WIDTH, two, 0, 0, WIDTH, ROWS,
+						 cudaMemcpyDeviceToHost, NULL),
+		      cudaSuccess);
+	SIMTEST_EQUAL(cudaDeviceSynchronize(), cudaSuccess);
+	for (int row = 2; row < 5; row++)
+		memcpy(sent + (ROWS + row) * WIDTH + 16, sent + (row - 1) * WIDTH + 8, 24);
+	SIMTEST_EQUAL(memcmp(back, sent + WIDTH * ROWS, WIDTH * ROWS), 0);
+	SIMTEST_EQUAL(cudaMemcpy2DFromArray(back, WIDTH, two, 8, 0, WIDTH, 1, cudaMemcpyDefault),
+		      cudaErrorInvalidValue);
+	SIMTEST_EQUAL(cudaMemcpy2DFromArray(back, 8, two, 0, 0, WIDTH, 1, cudaMemcpyDefault),
+		      cudaErrorInvalidPitchValue);
+	SIMTEST_EQUAL(
+		cudaMemcpy2DFromArray(back, WIDTH, two, 0, 0, WIDTH, 1, cudaMemcpyHostToDevice),
+		cudaErrorInvalidMemcpyDirection);
+	SIMTEST_EQUAL(cudaMemcpy2DArrayToArray(two, 0, 0, NULL, 0, 0, 8, 1, cudaMemcpyDefault),
+		      cudaErrorInvalidValue);
+}
+
+static void arrays_keep_what_is_copied_to_them(void **state)
+{
+	(void)state;
+	assert_int_equal(simtest_child_run(check_flat_arrays, NULL), 0);
+}
+
+static void check_deep_arrays(void)
+{
+	const struct cudaExtent extent = {WIDTH / 8, ROWS, SLICES};
+	const struct simtest_line *line;
+	struct simtest_log *log;
+	struct cudaMemcpy3DParms parms = {.srcPtr = {sent, WIDTH, WIDTH, ROWS},
+					  .extent = extent,
+					  .kind = cudaMemcpyHostToDevice};
+	cudaArray_t array = NULL, narrow = NULL;
+
+	fill();
+	SIMTEST_EQUAL(cudaMalloc3DArray(&array, &pairs, extent, 0), cudaSuccess);
+	SIMTEST_EQUAL(cudaMallocArray(&narrow,
+				      &(struct cudaChannelFormatDesc){
+					      8, 0, 0, 0, cudaChannelFormatKindUnsigned},
+				      WIDTH, ROWS, 0),
+		      cudaSuccess);
+	parms.dstArray = array;
+	SIMTEST_EQUAL(cudaMemcpy3D(&parms), cudaSuccess);
+	/* Positions in the array count elements, those in memory bytes. */
+	parms = (struct cudaMemcpy3DParms){.srcArray = array,
+					   .srcPos = {3, 2, 1},
+					   .dstPtr = {back, WIDTH, WIDTH, ROWS},
+					   .dstPos = {5, 0, 0},
+					   .extent = {4, 3, 2},
+					   .kind = cudaMemcpyDefault};
+	SIMTEST_EQUAL(cudaMemcpy3DAsync(&parms, NULL), cudaSuccess);
+	SIMTEST_EQUAL(cudaDeviceSynchronize(), cudaSuccess);
+	for (int slice = 0; slice < 2; slice++) {
+		for (int row = 0; row < 3; row++)
+			SIMTEST_EQUAL(memcmp(back + (slice * ROWS + row) * WIDTH + 5,
+					     sent + ((slice + 1) * ROWS + row + 2) * WIDTH + 24,
+					     32),
+				      0);
+	}
+	SIMTEST_EQUAL(back[4], 0);
+	SIMTEST_EQUAL(back[5 + 32], 0);
+	parms.dstPtr.ptr = NULL;
+	parms.dstArray = narrow; /* its elements are of another size */
+	SIMTEST_EQUAL(cudaMemcpy3D(&parms), cudaErrorInvalidValue);
+	log = simtest_log_read();
+	line = simtest_log_find(log, "rt", "cudaMemcpy3DAsync", 0);
+	SIMTEST_CHECK(line != NULL);
+	SIMTEST_EQUAL(strcmp(simtest_log_value(line, "bytes"), "192"), 0);
+	SIMTEST_EQUAL(strcmp(simtest_log_value(line, "direction"), "d2h"), 0);
+	simtest_log_free(log);
+}
+
+static void positions_in_arrays_count_elements(void **state)
+{
+	(void)state;
+	assert_int_equal(simtest_child_run(check_deep_arrays, NULL), 0);
+}
+
+static void check_deep_batch(void)
+{
+	struct cudaMemcpy3DBatchOp operations[2] = {
+		{.src = {.type = cudaMemcpyOperandTypePointer,
+			 .op.ptr = {.ptr = sent, .rowLength = WIDTH, .layerHeight = ROWS}},
+		 .dst = {.type = cudaMemcpyOperandTypePointer},
+		 .extent = {30, 2, 2},
+		 .srcAccessOrder = cudaMemcpySrcAccessOrderStream},
+		{.src = {.type = cudaMemcpyOperandTypePointer,
+			 .op.ptr = {.ptr = sent, .rowLength = WIDTH / 8}},
+		 .dst = {.type = cudaMemcpyOperandTypeArray, .op.array = {.offset = {2, 1, 0}}},
+		 .extent = {5, 3, 1},
+		 .srcAccessOrder = cudaMemcpySrcAccessOrderStream},
+	};
+	cudaStream_t stream = NULL;
+	cudaArray_t array = NULL;
+	char *device = NULL;
+
+	fill();
+	SIMTEST_EQUAL(cudaStreamCreate(&stream), cudaSuccess);
+	SIMTEST_EQUAL(cudaMalloc((void **)&device, BYTES), cudaSuccess);
+	SIMTEST_EQUAL(cudaMallocArray(&array, &pairs, WIDTH / 8, ROWS, 0), cudaSuccess);
+	operations[0].dst.op.ptr.ptr = device;
+	operations[1].dst.op.array.array = array;
+	SIMTEST_EQUAL(cudaMemcpy3DBatchAsync(2, operations, 0, stream), cudaSuccess);
+	SIMTEST_EQUAL(cudaStreamSynchronize(stream), cudaSuccess);
+	/* Without a row length the rows lie one after the other. */
+	SIMTEST_EQUAL(cudaMemcpy(back, device, 120, cudaMemcpyDeviceToHost), cudaSuccess);
+	for (int i = 0; i < 4; i++)
+		SIMTEST_EQUAL(memcmp(back + 30 * i, sent + (i / 2 * ROWS + i % 2) * WIDTH, 30), 0);
+	SIMTEST_EQUAL(cudaMemcpy2DFromArray(back, 40, array, 16, 1, 40, 3, cudaMemcpyDeviceToHost),
+		      cudaSuccess);
+	for (int row = 0; row < 3; row++)
+		SIMTEST_EQUAL(memcmp(back + 40 * row, sent + WIDTH * row, 40), 0);
+	SIMTEST_EQUAL(cudaMemcpy3DBatchAsync(2, operations, 0, NULL), cudaErrorInvalidValue);
+	SIMTEST_EQUAL(cudaMemcpy3DBatchAsync(2, operations, 1, stream), cudaErrorInvalidValue);
+	operations[1].dst.op.array.offset.x = WIDTH / 8; /* past the array's end: none is copied */
+	operations[0].src.op.ptr.ptr = sent + 1;
+	SIMTEST_EQUAL(cudaMemcpy3DBatchAsync(2, operations, 0, stream), cudaErrorInvalidValue);
+	SIMTEST_EQUAL(cudaMemcpy(back, device, 30, cudaMemcpyDeviceToHost), cudaSuccess);
+	SIMTEST_EQUAL(memcmp(back, sent, 30), 0);
+}
+
+static void batches_copy_boxes_and_arrays(void **state)
+{
+	(void)state;
+	assert_int_equal(simtest_child_run(check_deep_batch, NULL), 0);
 }
 
 static void check_batch(void)
@@ -182,7 +330,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_arrive_at_their_pitch),
 		cmocka_unit_test(slices_arrive_at_their_place),
+		cmocka_unit_test(arrays_keep_what_is_copied_to_them),
+		cmocka_unit_test(positions_in_arrays_count_elements),
 		cmocka_unit_test(batches_copy_each_of_their_parts),
+		cmocka_unit_test(batches_copy_boxes_and_arrays),
 		cmocka_unit_test(devices_copy_to_each_other),
 	};
 
