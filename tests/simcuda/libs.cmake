@@ -54,7 +54,7 @@ add_dependencies(simrt_static simrt) # one of the two makes the generated list
 simlibs_generate(simblas_gpus.inc "${simlibs_dir}/../../viewer/knowledge/gpus.tsv"
   simblas_gen_gpus.awk)
 set(simblas_sources simblas_by_lt.c simblas_check.c simblas_driver.c simblas_entries.c simblas_gemm.c
-  simblas_handle.c simblas_model.c simblas_names.c)
+  simblas_grouped.c simblas_handle.c simblas_model.c simblas_names.c)
 list(TRANSFORM simblas_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simblas cublas simblas.map ${simblas_sources} "${simlibs_gen}/simblas_gpus.inc")
 # cuBLAS's own header says which functions are visible; without it the version script alone does.
