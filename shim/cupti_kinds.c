@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kinds of CUPTI's records are wanted, and how they are switched. When they are switched
- * while the job runs, results are not looked at: what cannot be switched stays as it is, and its
- * records are left out or missed, which the file says.
+ * Which kinds of CUPTI's records are wanted, and how they are switched. What cannot be switched
+ * while the job runs stays as it is; its records are left out or missed, and the failure is noted.
  */
 #include "cupti_kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "cupti_failed.h"
 #include "cupti_share.h"
 #include "lifecycle.h"
 #include "options.h"
@@ -85,15 +85,20 @@ int cupti_kinds_enable(const struct cupti *cupti, char *missing, size_t size, co
 	enable_memory();
 	/* Programs that poll events would flood the trace. */
 	if (cupti->ActivityEnableAllSyncRecords)
-		cupti->ActivityEnableAllSyncRecords(0);
+		cupti_failed_note(CUPTI_FAILED_SYNC_RECORDS,
+				  cupti->ActivityEnableAllSyncRecords(0));
 	return enabled;
 }
 
 void cupti_kinds_switch(const struct cupti *cupti, uint64_t kinds, bool is_on)
 {
 	for (int kind = 0; kind < KINDS; kind++) {
-		if (kinds >> kind & 1)
-			(is_on ? cupti->ActivityEnable : cupti->ActivityDisable)(kind);
+		if (!(kinds >> kind & 1))
+			continue;
+		if (is_on)
+			cupti_failed_note(CUPTI_FAILED_KIND_ON, cupti->ActivityEnable(kind));
+		else
+			cupti_failed_note(CUPTI_FAILED_KIND_OFF, cupti->ActivityDisable(kind));
 	}
 }
 
@@ -101,5 +106,7 @@ void cupti_kinds_set_zeroed(const struct cupti *cupti, uint8_t is_zeroed)
 {
 	size_t size = sizeof(is_zeroed);
 	if (cupti->ActivitySetAttribute)
-		cupti->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT, &size, &is_zeroed);
+		cupti_failed_note(
+			CUPTI_FAILED_ZEROED,
+			cupti->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT, &size, &is_zeroed));
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cupti_failed.h"
 #include "site_elf.h"
 
 struct other {
@@ -74,6 +75,6 @@ void cupti_others_name(const struct cupti *cupti, char *name, size_t size)
 		return;
 	/* It can only succeed when the other one has just gone. */
 	if (!cupti->Subscribe_v2(&subscriber, no_callback, NULL, &ask))
-		cupti->Unsubscribe(subscriber);
+		cupti_failed_unsubscribe(cupti, subscriber);
 	name[size - 1] = '\0';
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "callback_set.h"
+#include "cupti_failed.h"
 #include "cupti_kinds.h"
 #include "gpu_buffers.h"
 #include "gpu_records.h"
@@ -141,7 +142,7 @@ static void stand_back(void)
 	wait_for_own_thread();
 	cupti_kinds_switch(cupti, atomic_load(&us.kinds), false);
 	/* By force: what CUPTI kept would come back to the program later. */
-	cupti->ActivityFlushAll(1);
+	cupti_failed_note(CUPTI_FAILED_HAND_OVER, cupti->ActivityFlushAll(1));
 	cupti_kinds_set_zeroed(cupti, 0);
 	note_pause();
 	atomic_store(&us.is_leaving, 0);
@@ -152,7 +153,8 @@ static void switch_own(const struct cupti *cupti, bool is_on, void *subscriber, 
 {
 	for (uint32_t id = 0; id < CALLBACK_IDS; id++) {
 		if (callback_set_has(&us.wanted, domain, id))
-			cupti->EnableCallback(is_on, subscriber, domain, id);
+			cupti_failed_note(CUPTI_FAILED_CALLBACK,
+					  cupti->EnableCallback(is_on, subscriber, domain, id));
 	}
 }
 
@@ -164,7 +166,7 @@ static int introduce_again(const struct cupti *cupti)
 	if (!result)
 		result = cupti->ActivityRegisterCallbacks(on_requested, on_completed);
 	if (result)
-		return result;
+		return cupti_failed_note(CUPTI_FAILED_RETURN, result);
 	atomic_store(&us.subscriber, subscriber);
 	for (int domain = 0; domain < CALLBACK_DOMAINS; domain++)
 		switch_own(cupti, true, subscriber, domain);
@@ -225,7 +227,7 @@ int cupti_share_open(const struct cupti *cupti, const char **what)
 	result = cupti->ActivityRegisterCallbacks(on_requested, on_completed);
 	if (result) {
 		if (!atomic_load(&program.callback)) {
-			cupti->Unsubscribe(subscriber);
+			cupti_failed_unsubscribe(cupti, subscriber);
 			atomic_store(&us.subscriber, NULL);
 		}
 		return result;
@@ -246,7 +248,7 @@ void cupti_share_close(void)
 	void *subscriber = atomic_load(&us.subscriber);
 	atomic_store(&us.is_open, 0);
 	if (subscriber && !atomic_load(&program.callback)) {
-		us.cupti->Unsubscribe(subscriber);
+		cupti_failed_unsubscribe(us.cupti, subscriber);
 		atomic_store(&us.subscriber, NULL);
 	}
 }
@@ -256,7 +258,7 @@ int cupti_share_enable_callback(int domain, uint32_t id)
 	int result = us.cupti->EnableCallback(1, atomic_load(&us.subscriber), domain, id);
 	if (!result)
 		callback_set_change(&us.wanted, domain, id, true);
-	return result;
+	return cupti_failed_note(CUPTI_FAILED_CALLBACK, result);
 }
 
 int cupti_share_enable_kind(int kind)
@@ -276,7 +278,7 @@ int cupti_share_disable_kind(int kind)
 		result = us.cupti->ActivityDisable(kind);
 	if (!result)
 		atomic_fetch_and(&us.kinds, ~kind_bit(kind));
-	return result;
+	return cupti_failed_note(CUPTI_FAILED_KIND_OFF, result);
 }
 
 void cupti_share_rest(bool rests)
@@ -341,7 +343,7 @@ int cupti_share_subscribe_v2(cupti_subscribe_v2_function *real, void **handle,
 	atomic_store(&us.is_reset, 1);
 	void *subscriber = atomic_exchange(&us.subscriber, NULL);
 	if (subscriber)
-		us.cupti->Unsubscribe(subscriber);
+		cupti_failed_unsubscribe(us.cupti, subscriber);
 	int result = real(handle, callback, user, parameters);
 	atomic_store(&program.has_flushed, result != 0);
 	if (!result)
@@ -481,7 +483,7 @@ int cupti_share_finalize(int (*real)(void))
 	}
 	void *subscriber = atomic_exchange(&us.subscriber, NULL);
 	if (subscriber && us.cupti)
-		us.cupti->Unsubscribe(subscriber);
+		cupti_failed_unsubscribe(us.cupti, subscriber);
 	int result = real();
 	atomic_store(&program.callback, NULL);
 	atomic_store(&program.requested, NULL);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "callback_set.h"
+#include "cupti_copies.h"
+#include "cupti_failed.h"
 #include "cupti_find.h"
 #include "cupti_kinds.h"
 #include "cupti_others.h"
@@ -111,13 +113,15 @@ static unsigned int enable_callbacks(int domain)
 static uint64_t read_gpu_clock(void)
 {
 	uint64_t now_ns = 0;
-	return cupti.GetTimestamp(&now_ns) ? 0 : now_ns;
+	return cupti_failed_note(CUPTI_FAILED_CLOCK, cupti.GetTimestamp(&now_ns)) ? 0 : now_ns;
 }
 
 static void count_dropped(void)
 {
 	size_t dropped = 0;
-	if (!cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
+	if (!cupti_failed_note(CUPTI_FAILED_DROPPED,
+			       cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped)) &&
+	    dropped)
 		gpu_records_count_dropped(dropped);
 }
 
@@ -222,6 +226,7 @@ static void fetch(struct thread *thread, uint32_t forced)
 	tell_flush(result);
 	tell_overhead(forced != 0);
 	tell_managed();
+	cupti_failed_tell(&cupti, forced != 0);
 	if (is_ours || forced)
 		return;
 	thread_mute();
@@ -283,19 +288,29 @@ static void *activity_thread(void *unused)
 
 /* ---- start and end ---- */
 
-static void set_attribute(int attribute, uint8_t value)
+/* What makes records better, and without which they come all the same. */
+static void set_preferences(void)
 {
+	uint8_t value = 1;
 	size_t size = sizeof(value);
-	if (cupti.ActivitySetAttribute)
-		cupti.ActivitySetAttribute(attribute, &size, &value);
+	if (cupti.SetThreadIdType)
+		cupti_failed_note(CUPTI_FAILED_THREAD_ID,
+				  cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM));
+	if (cupti.version >= CUPTI_PER_THREAD_VERSION && cupti.ActivitySetAttribute)
+		cupti_failed_note(
+			CUPTI_FAILED_PER_THREAD,
+			cupti.ActivitySetAttribute(CUPTI_ATTRIBUTE_PER_THREAD, &size, &value));
 }
 
 static const char *refused(char *text, size_t size)
 {
-	char name[64];
+	char name[64], where[COPIES_TEXT_BYTES];
 	cupti_others_name(&cupti, name, sizeof(name));
-	snprintf(text, size, "another tool in this process uses CUPTI (error 39)%s%s",
-		 name[0] ? ": " : "", name);
+	cupti_copies_find(cupti.path, where, sizeof(where));
+	if (!where[0])
+		cupti_copies_find_user(where, sizeof(where));
+	snprintf(text, size, "another tool in this process uses CUPTI (error 39)%s%s%s%s",
+		 name[0] ? ": " : "", name, where[0] ? "; " : "", where);
 	return text;
 }
 
@@ -313,10 +328,7 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 	if (reason)
 		return reason;
 	touched = true;
-	if (cupti.SetThreadIdType)
-		cupti.SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
-	if (cupti.version >= CUPTI_PER_THREAD_VERSION)
-		set_attribute(CUPTI_ATTRIBUTE_PER_THREAD, 1);
+	set_preferences();
 	int result = cupti_share_open(&cupti, &what);
 	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
 		return refused(text, size);
@@ -358,7 +370,8 @@ void gpu_activity_start(void)
 		return;
 	}
 	struct thread *thread = thread_now;
-	char text[256], missing[256] = "", source[64];
+	char text[1024], missing[256] = "", source[64];
+	char copy[COPIES_TEXT_BYTES];
 	thread_mute();
 	gpu_buffers_prepare();
 	const char *graphs = NULL;
@@ -374,8 +387,11 @@ void gpu_activity_start(void)
 			reason = "no thread could be started to fetch CUPTI's records";
 		}
 	}
+	cupti_copies_find(cupti.path, copy, sizeof(copy));
 	dlerror(); /* what was not found on the way is not the program's business */
 	thread_unmute(thread);
+	if (copy[0])
+		session_info("gpu_times.second_cupti", copy);
 	if (reason) {
 		SHIM_LOG(INFO, "no GPU times: %s", reason);
 		session_info("gpu_times.source", "none");
@@ -392,6 +408,7 @@ void gpu_activity_start(void)
 	if (missing[0])
 		session_info("gpu_times.missing", missing);
 	cupti_kinds_tell(&cupti);
+	cupti_failed_tell(&cupti, false);
 }
 
 void gpu_activity_finish(void)
@@ -427,6 +444,7 @@ void gpu_activity_forget(void)
 	gpu_buffers_forget();
 	cupti_share_forget();
 	gpu_pause_forget();
+	cupti_failed_forget();
 	gpu_events_forget();
 	pauses_told = 0;
 	managed_asked = managed_told = false;

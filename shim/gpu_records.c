@@ -11,6 +11,7 @@
 
 #include "../collector/format/record.h"
 #include "cupti_abi.h"
+#include "cupti_failed.h"
 #include "kernels.h"
 #include "thread.h"
 #include "ticks.h"
@@ -299,7 +300,8 @@ void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8
 			 size_t valid_size)
 {
 	void *record = NULL;
-	while (cupti->ActivityGetNextRecord(buffer, valid_size, &record) == CUPTI_OK && record) {
+	int result;
+	while (!(result = cupti->ActivityGetNextRecord(buffer, valid_size, &record)) && record) {
 		switch (field(record, 0, sizeof(uint32_t))) {
 		case CUPTI_KIND_CONCURRENT_KERNEL:
 			convert_kernel(thread, record);
@@ -335,6 +337,8 @@ void gpu_records_convert(const struct cupti *cupti, struct thread *thread, uint8
 			break; /* a kind that somebody else in this process enabled */
 		}
 	}
+	if (valid_size && result != CUPTI_MAX_LIMIT_REACHED)
+		cupti_failed_note(CUPTI_FAILED_NEXT_RECORD, result);
 }
 
 void gpu_records_count_dropped(uint64_t count)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../collector/format/record.h"
+#include "cupti_failed.h"
 #include "cupti_share.h"
 #include "mark_name.h"
 #include "options.h"
@@ -104,7 +105,8 @@ static void switch_kernels(void)
 	if (!now.on_ns || time_ns < now.next_ns)
 		return;
 	if (now.off_ticks) {
-		if (cupti_share_enable_kind(CUPTI_KIND_CONCURRENT_KERNEL))
+		if (cupti_failed_note(CUPTI_FAILED_KIND_ON,
+				      cupti_share_enable_kind(CUPTI_KIND_CONCURRENT_KERNEL)))
 			return; /* tried again next time; the time goes on being told */
 		now.told_ticks = ticks_now();
 		now.next_ns = time_ns + now.on_ns;

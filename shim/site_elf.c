@@ -235,6 +235,21 @@ uintptr_t site_elf_symbol(const struct site_elf_module *module, const char *name
 	return index ? module->load_address + tables.symbols[index].st_value : 0;
 }
 
+bool site_elf_needs(const struct site_elf_module *module, const char *library)
+{
+	struct tables tables;
+	const ElfW(Dyn) *entry = dynamic_of(module);
+
+	if (!read_tables(module, &tables))
+		return false;
+	for (; entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_NEEDED &&
+		    !strncmp(tables.strings + entry->d_un.d_val, library, strlen(library)))
+			return true;
+	}
+	return false;
+}
+
 bool site_elf_code_range(const struct site_elf_module *module, uintptr_t *begin, uintptr_t *end)
 {
 	bool found = false;

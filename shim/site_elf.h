@@ -32,6 +32,9 @@ bool site_elf_loader_is_idle(void);
 /* Address of a defined, exported symbol; 0: the module has none. Any version of it is taken. */
 uintptr_t site_elf_symbol(const struct site_elf_module *module, const char *name);
 
+/* Whether the module was linked against a library whose name begins so. */
+bool site_elf_needs(const struct site_elf_module *module, const char *library);
+
 /* Where the module's executable code lies; false: it has none. */
 bool site_elf_code_range(const struct site_elf_module *module, uintptr_t *begin, uintptr_t *end);
 

@@ -62,6 +62,7 @@ _Static_assert(sizeof(CUpti_ActivityUnifiedMemoryCounterConfig) ==
 	       "configuration");
 _Static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == CUPTI_ATTRIBUTE_ZEROED_OUT,
 	       "attribute");
+_Static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == CUPTI_MAX_LIMIT_REACHED, "MAX_LIMIT_REACHED");
 _Static_assert((int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == CUPTI_MULTIPLE_SUBSCRIBERS,
 	       "result");
 _Static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == CUPTI_DOMAIN_DRIVER, "domain");

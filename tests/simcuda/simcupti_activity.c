@@ -56,6 +56,7 @@ bool simcupti_activity_wants_api(int domain)
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
+	SIMCUPTI_ENTER();
 	CUptiResult result;
 
 	if (!is_known(kind))
@@ -88,6 +89,7 @@ CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+	SIMCUPTI_ENTER();
 	if (!is_known(kind))
 		return simcupti_return(CUPTI_ERROR_INVALID_KIND);
 	/* What is over by now was done while the kind was enabled. */
@@ -128,6 +130,7 @@ void simcupti_activity_take_api(int domain, const struct simcupti_frame *frame, 
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
+	SIMCUPTI_ENTER();
 	if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
 	    type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
 		return simcupti_return(CUPTI_ERROR_NOT_SUPPORTED);
@@ -199,12 +202,14 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t 
 
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
+	SIMCUPTI_ENTER();
 	return access_attribute(attribute, size, value, true);
 }
 
 /* Queries of events and streams make no records here in either setting. */
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
 {
+	SIMCUPTI_ENTER();
 	(void)enable;
 	return simcupti_options()->version < 26 ? simcupti_return(CUPTI_ERROR_API_NOT_IMPLEMENTED)
 						: CUPTI_SUCCESS;
@@ -214,6 +219,7 @@ CUptiResult
 cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
 					   uint32_t count)
 {
+	SIMCUPTI_ENTER();
 	if (!config || !count)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	return simcupti_options()->has_no_counters

@@ -32,6 +32,7 @@ static _Atomic(uint64_t) record_count;
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
 					   CUpti_BuffersCallbackCompleteFunc completed)
 {
+	SIMCUPTI_ENTER();
 	if (!requested || !completed)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	pthread_mutex_lock(&buffer_lock);
@@ -277,6 +278,7 @@ void simcupti_buffer_flush(void)
 /* Every record is of complete work, so that a forced flush gives no more than a plain one. */
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+	SIMCUPTI_ENTER();
 	(void)flag;
 	if (!client().complete)
 		return simcupti_return(CUPTI_ERROR_INVALID_OPERATION);
@@ -296,6 +298,7 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t period_ms)
 /* The count is that of all contexts and streams; asking resets it. */
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
 {
+	SIMCUPTI_ENTER();
 	(void)context, (void)stream;
 	if (!count)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
@@ -306,6 +309,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 /* *record is the last one, or NULL to begin. */
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpti_Activity **record)
 {
+	SIMCUPTI_ENTER();
 	size_t at = 0, size;
 	CUpti_Activity head;
 
@@ -330,6 +334,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, CUpt
 /* Everything is as before the first call: no subscriber, no kinds, no buffers. */
 CUptiResult cuptiFinalize(void)
 {
+	SIMCUPTI_ENTER();
 	if (client().complete) {
 		simcupti_deliver();
 		simcupti_buffer_flush();

@@ -51,6 +51,7 @@ void simcupti_callback_fire(int domain, int site, const char *function,
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
 			   void *userdata)
 {
+	SIMCUPTI_ENTER();
 	CUptiResult result;
 
 	if (!handle || !callback)
@@ -75,6 +76,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
 			      void *userdata, CUpti_SubscriberParams *parameters)
 {
+	SIMCUPTI_ENTER();
 	CUptiResult result;
 
 	if (simcupti_options()->version < 130000)
@@ -101,6 +103,7 @@ static bool is_subscriber(CUpti_SubscriberHandle handle)
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
+	SIMCUPTI_ENTER();
 	if (!is_subscriber(handle))
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	atomic_store_explicit(&subscriber.function, NULL, memory_order_release);
@@ -117,6 +120,7 @@ static void enable_domain(int domain, uint32_t enable)
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
 				CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
+	SIMCUPTI_ENTER();
 	if (!is_subscriber(handle) || (unsigned)domain >= CUPTI_CB_DOMAIN_SIZE || !domain ||
 	    cbid >= CBIDS)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);

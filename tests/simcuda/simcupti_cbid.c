@@ -86,6 +86,7 @@ uint32_t simcupti_cbid_find(int domain, const char *function)
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
+	SIMCUPTI_ENTER();
 	const struct named *names = driver_names;
 	size_t count = sizeof(driver_names) / sizeof(driver_names[0]);
 

@@ -34,6 +34,8 @@ struct simcupti_options {
 	bool has_no_counters;		       /* of managed memory */
 	int64_t clock_step_ns;		       /* at the eighth question for the time */
 	bool is_failing[SIMCUPTI_KINDS];
+	char failing_call[64]; /* "": none */
+	const char *log;       /* SIMCUDA_CUPTI_LOG; NULL: none */
 };
 const struct simcupti_options *simcupti_options(void);
 /* Attaches to the driver if not yet done. */
@@ -52,6 +54,14 @@ CUcontext simcupti_current_context(uint32_t *id);
 void simcupti_set_quiet(bool is_quiet);
 /* NULL: the function launches no kernel, or its name is not known. */
 const char *simcupti_kernel_name(const char *function, const void *arguments);
+/* Writes the call to the log; the error that it shall fail with, or success. */
+CUptiResult simcupti_call(const char *function);
+#define SIMCUPTI_ENTER()                                                                           \
+	do {                                                                                       \
+		CUptiResult failure = simcupti_call(__func__);                                     \
+		if (failure != CUPTI_SUCCESS)                                                      \
+			return simcupti_return(failure);                                           \
+	} while (0)
 /* Notes a failure as the thread's last error and returns it. */
 CUptiResult simcupti_return(CUptiResult result);
 

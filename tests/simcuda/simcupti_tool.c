@@ -9,6 +9,7 @@
  *   drop=K         every K-th record is lost and counted
  *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync,
  *                  graph, memory, pool or a number
+ *   fail=FUNCTION  each call of the function returns 27 (not supported) and does nothing
  *   shuffle        full buffers come back in another order: third, first, second
  *   empty-buffer   a buffer without a byte in it comes back before each real one
  *   overhead=NS    each flush tells that it took so long
@@ -18,15 +19,19 @@
  *   early=N        the first N kernels have times from two seconds before their own
  *   null-buffer    the client's completion function gets a NULL buffer before each real one
  *   reorder        records lie in their buffer in reverse order
+ * SIMCUDA_CUPTI_LOG names a file to which each call adds a line: process id and function.
  */
 #include "simcupti_internal.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, driver_once = PTHREAD_ONCE_INIT;
 static struct simcupti_options options;
@@ -85,6 +90,8 @@ static void parse_fault(const char *fault)
 		options.is_shuffling = true;
 	else if (!strcmp(fault, "empty-buffer"))
 		options.has_empty_buffer = true;
+	else if (!strncmp(fault, "fail=", 5))
+		snprintf(options.failing_call, sizeof(options.failing_call), "%s", fault + 5);
 	else if (!strncmp(fault, "overhead=", 9))
 		options.overhead_ns = strtoull(fault + 9, NULL, 10);
 	else if (!strcmp(fault, "no-counters"))
@@ -114,6 +121,7 @@ static void read_options(void)
 
 	options.version =
 		version && *version ? (uint32_t)strtoul(version, NULL, 10) : CUPTI_API_VERSION;
+	options.log = getenv("SIMCUDA_CUPTI_LOG");
 	if (!faults || strlen(faults) >= sizeof(list))
 		return;
 	memcpy(list, faults, strlen(faults) + 1);
@@ -279,6 +287,7 @@ const char *simcupti_kernel_name(const char *function, const void *arguments)
 /* Only of the context that is current, which is the one that callbacks name. */
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
 {
+	SIMCUPTI_ENTER();
 	uint32_t id;
 	CUdevice ordinal = 0;
 	CUresult result = CUDA_ERROR_INVALID_CONTEXT;
@@ -292,6 +301,22 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
 	*device = (uint32_t)ordinal;
 	return result == CUDA_SUCCESS ? CUPTI_SUCCESS
 				      : simcupti_return(CUPTI_ERROR_INVALID_CONTEXT);
+}
+
+CUptiResult simcupti_call(const char *function)
+{
+	const struct simcupti_options *now = simcupti_options();
+	char line[96];
+
+	if (now->log) {
+		int length = snprintf(line, sizeof(line), "%d %s\n", (int)getpid(), function);
+		int file = open(now->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+		if (file < 0 || write(file, line, (size_t)length) != length)
+			abort(); /* a test would take the missing line for a call not made */
+		close(file);
+	}
+	return strcmp(now->failing_call, function) != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 }
 
 CUptiResult simcupti_return(CUptiResult result)
@@ -311,6 +336,7 @@ CUptiResult cuptiGetLastError(void)
 
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
+	SIMCUPTI_ENTER();
 	if (!version)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	*version = simcupti_options()->version;
@@ -319,6 +345,7 @@ CUptiResult cuptiGetVersion(uint32_t *version)
 
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
+	SIMCUPTI_ENTER();
 	if (!timestamp)
 		return simcupti_return(CUPTI_ERROR_INVALID_PARAMETER);
 	times_asked++;
