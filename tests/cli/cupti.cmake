@@ -25,13 +25,7 @@ cupti_test(events_log events_log)
 cupti_test(managed managed)
 
 # Convolutions of the simulated cuDNN, which is built where its header is.
-if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h" AND
-   (NOT GPUTRACE_TEST_FOLDERS OR "simcuda" MATCHES "${GPUTRACE_TEST_FOLDERS}"))
-  add_executable(prog_conv_steps prog_conv_steps.c)
-  target_include_directories(prog_conv_steps SYSTEM PRIVATE "${GPUTRACE_CUDA_INCLUDE}")
-  target_compile_options(prog_conv_steps PRIVATE -Wno-deprecated-declarations)
-  target_link_libraries(prog_conv_steps PRIVATE gputrace_warnings simcudnn simrt)
-  set_target_properties(prog_conv_steps PROPERTIES SKIP_BUILD_RPATH ON
-    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/cli-programs")
+if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
+  cupti_test(layouts_unpadded_conv cupti_layouts unpadded_conv --steps 2)
   cupti_test(convolutions conv_report)
 endif()

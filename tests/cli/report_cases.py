@@ -22,6 +22,7 @@ def unpadded(extent, padded, aligned_bytes):
 
 VOCABULARY = unpadded(50257, 50304, 2)
 FEED_FORWARD = unpadded(10922, 10944, 4)
+CHANNELS = ("GT201", {"extent": 34, "padded_extent": 40, "aligned_bytes": 4, "shapes": 3})
 LOSS = ("GT103", {"copy_bytes": 4, "direction": "D2H", "waits_per_step": (0.95, 1.05)})
 TIMING = ("GT503", {"waits_per_step": (0.95, 1.05)})
 
@@ -42,6 +43,12 @@ CASES = {
                   "--feed-forward 10944": FEED_FORWARD},
         "silent": ["--cured --batch 31", "--cured --batch 4095"],
         "per_step": {"h2d_bytes_per_step": 0, "launches_per_step": 9},
+    },
+    "unpadded_conv": {
+        "planted": [CHANNELS],
+        "cures": {"--cured": None, "--channels 40": CHANNELS},
+        "silent": ["--cured --batch 255 --size 57"],
+        "per_step": {"h2d_bytes_per_step": 0, "launches_per_step": 3},
     },
     "launch_bound": {
         "planted": [("GT501", {"kernels_per_step": 1000, "median_launch_interval_us": (10, 40),

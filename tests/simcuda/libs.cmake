@@ -77,6 +77,8 @@ if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
   set_target_properties(simcudnn PROPERTIES VERSION 9 SOVERSION 9)
   target_compile_options(simcudnn PRIVATE -Wno-deprecated-declarations)
   add_dependencies(simcudnn simblas)
+else()
+  message(STATUS "simcuda: no cudnn.h (it comes with all of cuDNN, 490 MB), so no simulated libcudnn.so.9 and no test of it")
 endif()
 
 # CUPTI: callback ids and result names come from the installed headers.
