@@ -126,6 +126,8 @@ def from_trace(kind, row):
         numbers = (int(row["address"], 0),)
         if row["op"] in ("1", "alloc"):
             return (kind, api, "alloc", *numbers, int(row["size_bytes"]))
+        if row["op"] not in ("2", "free"):
+            return None  # the end of a context is no call of the log's kinds
         return (kind, api, "free", *numbers)
     return (kind, api)
 
