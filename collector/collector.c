@@ -31,6 +31,7 @@
 #include "machine_facts.h"
 #include "ring_reader.h"
 #include "sampler.h"
+#include "totals_reader.h"
 #include "trace_file.h"
 #include "trace_name.h"
 #include "trace_writer.h"
@@ -53,6 +54,7 @@
 struct collector {
 	const struct collector_options *options;
 	struct ring_reader reader;
+	struct totals_reader totals;
 	struct drain drain;
 	struct job_watch watch;
 	struct library_map libraries;
@@ -60,7 +62,7 @@ struct collector {
 	struct sampler sampler;
 	struct trace_writer *writer;
 	uint64_t tail_ns;
-	uint64_t next_flush_ns, next_slow_ns, next_maps_ns, next_watch_ns;
+	uint64_t next_flush_ns, next_slow_ns, next_totals_ns, next_maps_ns, next_watch_ns;
 	uint64_t maps_pause_ns;
 	uint64_t sleep_ns;
 	uint64_t flush_done;
@@ -260,6 +262,17 @@ static void adapt_sleep(struct collector *collector, size_t taken)
 		collector->sleep_ns += collector->sleep_ns / 4;
 }
 
+/* Tables are read after the rings: what a record in a ring tells is in no table before it. */
+static void read_totals(struct collector *collector, uint64_t ticks, bool all)
+{
+	if (!totals_reader_is_needed(&collector->totals))
+		return;
+	drain_totals(&collector->drain, &collector->totals, ticks, all);
+	if (all)
+		live_marks_summed(&collector->live_marks, collector->reader.control,
+				  collector->writer, ticks);
+}
+
 /* One round; the session's end is decided before the drain, so that the drain sees everything. */
 static void poll_once(struct collector *collector)
 {
@@ -275,6 +288,10 @@ static void poll_once(struct collector *collector)
 	request = atomic_load_explicit(&control->flush_request, memory_order_acquire);
 	taken = drain_run(&collector->drain);
 	live_marks_poll(&collector->live_marks, control, collector->writer, ticks);
+	read_totals(collector, ticks,
+		    request != collector->flush_done || now_ns >= collector->next_totals_ns);
+	if (now_ns >= collector->next_totals_ns)
+		collector->next_totals_ns = now_ns + SLOW_NS;
 	if (request != collector->flush_done || now_ns >= collector->next_flush_ns) {
 		flush(collector, ticks, request);
 		collector->next_flush_ns = now_ns + collector->tail_ns;
@@ -320,6 +337,7 @@ static int finish(struct collector *collector, struct error *err)
 
 	/* A thread of a living job may commit a few more records meanwhile; they belong in too. */
 	drain_run(&collector->drain);
+	read_totals(collector, ticks, true);
 	drain_count_drops(&collector->drain);
 	if (collector->session_end == SESSION_EXITED) {
 		do {
@@ -361,6 +379,8 @@ static int run_session(struct collector *collector, struct error *err)
 	rc = open_file(collector, err);
 	if (rc < 0)
 		return rc;
+	totals_reader_init(&collector->totals, &collector->reader);
+	collector->live_marks.summed_since_ticks = collector->reader.control->start_ticks;
 	drain_init(&collector->drain, collector->writer, &collector->reader, options->pid, root);
 	sampler_init(&collector->sampler, collector->writer, &collector->drain, options, root);
 	drain_watch(&collector->drain, sampler_note_record, &collector->sampler);
@@ -397,6 +417,7 @@ int collector_run(const struct collector_options *options, struct error *err)
 	}
 	job_watch_close(&collector->watch);
 	library_map_fini(&collector->libraries);
+	totals_reader_close(&collector->totals);
 	ring_reader_close(&collector->reader);
 	free(collector);
 	return rc;

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "record_check.h"
 #include "small_file.h"
+#include "totals_reader.h"
 #include "trace_writer.h"
 
 static void write_records(struct drain *drain, uint32_t thread, const void *records, size_t bytes)
@@ -161,6 +162,13 @@ size_t drain_run(struct drain *drain)
 	const struct ring_sink sink = sink_of(drain);
 
 	return ring_reader_drain(drain->reader, &sink);
+}
+
+void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks, bool all)
+{
+	const struct ring_sink sink = sink_of(drain);
+
+	totals_reader_run(totals, &sink, now_ticks, all);
 }
 
 void drain_count_drops(struct drain *drain)

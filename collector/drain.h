@@ -16,6 +16,7 @@
 #define DRAIN_MAX_DEVICES  32
 #define DRAIN_DEVICE_BYTES 512
 
+struct totals_reader;
 struct trace_writer;
 
 struct drain_thread {
@@ -50,5 +51,8 @@ size_t drain_run(struct drain *drain);
 void drain_count_drops(struct drain *drain);
 /* Names of threads that changed, links of GPUs that rose. Asked about once a second. */
 void drain_refresh(struct drain *drain);
+
+/* Takes what tables of totals have gained: of all threads, or of those that have ended. */
+void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks, bool all);
 
 #endif

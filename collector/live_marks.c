@@ -75,3 +75,19 @@ void live_marks_finish(struct live_marks *marks, struct trace_writer *writer, ui
 	put_mark(writer, MARK_RECORDING_OFF, MARK_OWN_DOMAIN, marks->off_since_ticks, ticks);
 	marks->off_since_ticks = 0;
 }
+
+void live_marks_summed(struct live_marks *marks, const struct ring_control *control,
+		       struct trace_writer *writer, uint64_t ticks)
+{
+	uint32_t recording = control->recording;
+
+	if (ticks <= marks->summed_since_ticks)
+		return;
+	/* Sampling by rate is told by the threads themselves, when they do it. */
+	if (recording == RING_RECORD_SUMMED || recording == RING_RECORD_SAMPLED)
+		put_mark(writer,
+			 recording == RING_RECORD_SUMMED ? MARK_CALLS_SUMMED
+							 : MARK_LAUNCHES_SAMPLED,
+			 MARK_OWN_DOMAIN, marks->summed_since_ticks, ticks);
+	marks->summed_since_ticks = ticks;
+}

@@ -13,7 +13,8 @@ struct trace_writer;
 
 /* Zeros before the first poll. */
 struct live_marks {
-	uint64_t off_since_ticks; /* 0: recording is on */
+	uint64_t off_since_ticks;    /* 0: recording is on */
+	uint64_t summed_since_ticks; /* end of the last mark of live_marks_summed() */
 };
 
 /* To be called often; cheap when nothing has changed. `ticks`: now. */
@@ -21,5 +22,11 @@ void live_marks_poll(struct live_marks *marks, struct ring_control *control,
 		     struct trace_writer *writer, uint64_t ticks);
 /* The session ends: a pause that goes on ends with it. */
 void live_marks_finish(struct live_marks *marks, struct trace_writer *writer, uint64_t ticks);
+
+/* Of a session that sums all calls, or samples all launches: says so of the time since the last
+ * mark.
+ */
+void live_marks_summed(struct live_marks *marks, const struct ring_control *control,
+		       struct trace_writer *writer, uint64_t ticks);
 
 #endif

@@ -402,3 +402,16 @@ void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink 
 		sink->lost(sink->context, 0, LOSS_NO_RING, unrecorded - reader->unrecorded);
 	reader->unrecorded = unrecorded;
 }
+
+uint32_t ring_reader_thread(const struct ring_reader *reader, uint32_t thread_id,
+			    uint64_t claimed_ticks)
+{
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
+		const struct ring_view *view = &reader->views[i];
+
+		if (view->known && view->thread_id == thread_id &&
+		    view->claimed_ticks == claimed_ticks)
+			return view->thread;
+	}
+	return 0;
+}

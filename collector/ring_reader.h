@@ -68,4 +68,8 @@ size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sin
 /* Reports what the producers dropped since the last call. */
 void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink);
 
+/* Number of the thread that owns or owned a ring, by what its slot says; 0: none was met. */
+uint32_t ring_reader_thread(const struct ring_reader *reader, uint32_t thread_id,
+			    uint64_t claimed_ticks);
+
 #endif

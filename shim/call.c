@@ -156,22 +156,25 @@ static inline void *fill_part(const struct call *call, struct call_part *part,
 	return part;
 }
 
-/* The first record of a function, or no room right away. Apart, so that the usual way needs no
- * registers that a caller wants back. */
+/* The first record of a function, no room right away, or a thread with totals. Apart, so that the
+ * usual way needs no registers that a caller wants back. */
 static __attribute__((noinline)) void *call_record_slow(struct call *call, enum record_kind kind,
 							size_t size_bytes)
 {
 	struct thread *thread = call->thread;
 	if (!atomic_load_explicit(&api_named[call->api], memory_order_relaxed))
 		name_api(thread, call->api, kind);
-	struct call_part *part = thread_reserve(thread, kind, size_bytes);
+	struct call_part *part = thread->totals ? totals_scratch(thread, kind, size_bytes)
+						: thread_reserve(thread, kind, size_bytes);
 	return part ? fill_part(call, part, kind, size_bytes) : NULL;
 }
 
 void *call_record(struct call *call, enum record_kind kind, size_t size_bytes)
 {
 	struct call_part *part;
-	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed), 0))
+	if (__builtin_expect(!atomic_load_explicit(&api_named[call->api], memory_order_relaxed) ||
+				     call->thread->totals,
+			     0))
 		return call_record_slow(call, kind, size_bytes);
 	part = thread_reserve_quick(call->thread, size_bytes);
 	if (__builtin_expect(!part, 0))

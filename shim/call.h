@@ -18,6 +18,7 @@
 #include "site.h"
 #include "thread.h"
 #include "ticks.h"
+#include "totals.h"
 #include "wrap.h"
 
 struct call {
@@ -39,8 +40,16 @@ void call_failed(const struct call *call);
 /* In a forked child. */
 void call_after_fork(void);
 /* Reserves a record of `kind` for this call and fills in its common part; NULL: dropped, counted.
- * The caller fills in the rest and calls thread_commit(call->thread). */
+ * The caller fills in the rest and calls call_commit(call). */
 void *call_record(struct call *call, enum record_kind kind, size_t size_bytes);
+
+static inline void call_commit(struct call *call)
+{
+	if (__builtin_expect(call->thread->totals != NULL, 0))
+		totals_take_call(call->thread, call->parent != 0);
+	else
+		thread_commit(call->thread);
+}
 
 /* The call that begins now becomes the innermost one of its thread. */
 static inline void call_open(struct call *call, struct thread *thread, uint16_t api, uint16_t flags,
@@ -58,6 +67,8 @@ static inline void call_open(struct call *call, struct thread *thread, uint16_t 
 	thread->correlation = 0;
 	if (!call->parent) {
 		thread->outermost = frame;
+		thread->operation = call->id;
+		thread->operation_api = api;
 		thread->site = site_of_call(thread, api, frame);
 	}
 	call->site = thread->site;

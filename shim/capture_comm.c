@@ -59,7 +59,7 @@ static void write_communicator(struct call *call, const void *handle, uint64_t h
 	record->op = (uint8_t)op;
 	record->reserved0 = 0;
 	record->reserved1 = 0;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_comm_init(struct call *call, const void *out, const ncclUniqueId *ids, int id_count,
@@ -297,7 +297,7 @@ void capture_collective(struct call *call, const struct comm_call *what)
 	record->element = (uint8_t)what->type;
 	record->reduction = (uint8_t)what->reduction;
 	record->flags = thread->group_depth ? COLLECTIVE_GROUPED : 0;
-	thread_commit(thread);
+	call_commit(call);
 	write_if_failed(call);
 }
 

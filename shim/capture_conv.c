@@ -124,7 +124,7 @@ static void write_conv(struct call *call, const void *stream, const struct cudnn
 	record->y = (uintptr_t)addresses->y;
 	record->stream = (uintptr_t)stream;
 	cudnn_product_conv(product, record);
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 /* The handle's stream; the call's flags say whether it is being captured. */

@@ -32,7 +32,7 @@ put_copy(struct call *call, const struct ends *ends, uint64_t size_bytes, unsign
 	copy->reserved0 = 0;
 	copy->peer_device = peer_device;
 	gpu_events_told_copy(call->thread, copy);
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 static void write_copy(struct call *call, const struct ends *ends, uint64_t size_bytes,
@@ -367,5 +367,5 @@ void capture_set(struct call *call, const void *dst, size_t size_bytes, const vo
 	set->destination = (uintptr_t)dst;
 	set->size_bytes = size_bytes;
 	set->stream = (uintptr_t)stream;
-	thread_commit(call->thread);
+	call_commit(call);
 }

@@ -259,5 +259,5 @@ void capture_gemm_write(struct call *call, const struct gemm_shape *shape, const
 	gemm->type_compute = compute_of(shape->compute, gemm->type_a, &gemm->math_flags);
 	gemm->reserved0 = 0;
 	gemm->epilogue = epilogue;
-	thread_commit(call->thread);
+	call_commit(call);
 }

@@ -40,7 +40,7 @@ static void write_graph(struct call *call, enum graph_op op, const void *graph,
 	record->op = (uint8_t)op;
 	record->reserved0 = 0;
 	record->reserved1 = 0;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_begin_capture(struct call *call, const void *stream, const void *graph)

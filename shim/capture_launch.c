@@ -44,7 +44,7 @@ void capture_launch(struct call *call, const void *function, const dim3 *grid, c
 	launch->shared_bytes = (uint32_t)shared_bytes;
 	launch->launch_flags = flags & ~(unsigned int)LAUNCH_BY_HANDLE;
 	gpu_events_told_launch(call->thread, launch);
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_launch_config(struct call *call, const void *function,

@@ -35,7 +35,7 @@ static void write_part(struct call *call, const struct part *part)
 	memory->reserved0 = 0;
 	memory->reserved1 = 0;
 	memory->backing = part->backing;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 static void write_memory(struct call *call, unsigned int op, const void *address,

@@ -18,7 +18,7 @@ void capture_sync(struct call *call, const void *object, unsigned int scope)
 	sync->object = (uintptr_t)object;
 	sync->scope = scope;
 	sync->reserved0 = 0;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_plain(struct call *call, const void *object)
@@ -27,7 +27,7 @@ void capture_plain(struct call *call, const void *object)
 	if (!record)
 		return;
 	record->object = (uintptr_t)object;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_query(struct call *call, const void *object)

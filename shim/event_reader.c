@@ -11,6 +11,7 @@
 #include "event_pairs.h"
 #include "thread.h"
 #include "ticks.h"
+#include "totals.h"
 
 #define ANCHOR_AGE_NS	  2000000000ull /* then a float still tells 0.12 us apart */
 #define ANCHOR_WIDTH_NS	  20000u	/* an anchor known better than this is not tried again */
@@ -84,11 +85,11 @@ static enum reading read_pair(struct event_pair *pair, const struct event_anchor
 static void write_pair(struct thread *thread, const struct event_pair *pair)
 {
 	const struct record_head *head = &pair->record.gpu.head;
-	void *out = thread_reserve(thread, head->kind, head->size_bytes);
+	void *out = totals_reserve_gpu(thread, head->kind, head->size_bytes);
 	if (!out)
 		return;
 	memcpy(out, &pair->record, head->size_bytes);
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 	event_count(head->kind == RECORD_KIND_gpu_copy ? EVENT_COUNT_COPIES : EVENT_COUNT_LAUNCHES);
 }
 

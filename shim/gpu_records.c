@@ -15,6 +15,7 @@
 #include "kernels.h"
 #include "thread.h"
 #include "ticks.h"
+#include "totals.h"
 
 enum loss { LOST_DROPPED, LOST_ZERO, LOST_BAD, LOST_KINDS };
 static _Atomic uint64_t losses[LOST_KINDS][RECORD_KIND_LIMIT];
@@ -48,7 +49,7 @@ static void *begin_record(struct thread *thread, unsigned int kind, size_t size,
 {
 	if (!times_usable(kind, part->begin_ns, part->end_ns))
 		return NULL;
-	struct gpu_part *out = thread_reserve(thread, kind, size);
+	struct gpu_part *out = totals_reserve_gpu(thread, kind, size);
 	if (!out)
 		return NULL;
 	memset(out, 0, size);
@@ -89,7 +90,7 @@ static void convert_kernel(struct thread *thread, const unsigned char *record)
 	out->shared_static_bytes = READ(kernel, shared_static, uint32_t);
 	out->shared_dynamic_bytes = READ(kernel, shared_dynamic, uint32_t);
 	out->registers = READ(kernel, registers, uint16_t);
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static uint8_t memory_kind_of(unsigned int kind)
@@ -121,7 +122,7 @@ static void convert_copy(struct thread *thread, const unsigned char *record)
 	out->destination_kind = memory_kind_of(READ(memcpy, destination_kind, uint8_t));
 	out->is_async = READ(memcpy, flags, uint8_t) & 1;
 	out->peer_device = DEVICE_UNKNOWN;
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static void convert_peer_copy(struct thread *thread, const unsigned char *record)
@@ -137,7 +138,7 @@ static void convert_peer_copy(struct thread *thread, const unsigned char *record
 	out->destination_kind = memory_kind_of(READ(memcpy2, destination_kind, uint8_t));
 	out->is_async = READ(memcpy2, flags, uint8_t) & 1;
 	out->peer_device = READ(memcpy2, destination_device, uint32_t);
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static void convert_set(struct thread *thread, const unsigned char *record)
@@ -149,7 +150,7 @@ static void convert_set(struct thread *thread, const unsigned char *record)
 	out->size_bytes = READ(memset, bytes, uint64_t);
 	out->value = READ(memset, value, uint32_t);
 	out->memory_kind = memory_kind_of(READ(memset, memory_kind, uint16_t));
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static void convert_sync(struct thread *thread, const unsigned char *record)
@@ -169,7 +170,7 @@ static void convert_sync(struct thread *thread, const unsigned char *record)
 	if (!out)
 		return;
 	out->scope = type < sizeof(scopes) / sizeof(scopes[0]) ? scopes[type] : 0;
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static void convert_graph(struct thread *thread, const unsigned char *record)
@@ -184,7 +185,7 @@ static void convert_graph(struct thread *thread, const unsigned char *record)
 		.graph = READ(graph, graph, uint32_t),
 	};
 	if (begin_record(thread, RECORD_KIND_gpu_graph, sizeof(struct record_gpu_graph), &part))
-		thread_commit(thread);
+		totals_commit_gpu(thread);
 }
 
 /* Sums only: a run that compiles and loads lazily has very many. */
@@ -228,7 +229,7 @@ static void convert_migration(struct thread *thread, const unsigned char *record
 	out->destination_kind = is_asked && !is_back ? MEMORY_DEVICE : MEMORY_MANAGED;
 	out->is_async = 1;
 	out->peer_device = DEVICE_UNKNOWN;
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 /* An instant: both times are the one stamp. Of pools of other processes CUPTI tells no sizes. */
@@ -262,7 +263,7 @@ static void convert_memory(struct thread *thread, const unsigned char *record)
 	out->memory_kind =
 		out->pool ? MEMORY_POOL : memory_kind_of(READ(memory2, memory_kind, uint32_t));
 	out->is_async = READ(memory2, is_async, uint32_t) != 0;
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 static void convert_pool(struct thread *thread, const unsigned char *record)
@@ -288,7 +289,7 @@ static void convert_pool(struct thread *thread, const unsigned char *record)
 		out->threshold_bytes = READ(pool, threshold, uint64_t);
 	}
 	out->op = (uint8_t)op;
-	thread_commit(thread);
+	totals_commit_gpu(thread);
 }
 
 uint64_t gpu_records_overhead_ns(void)

@@ -51,7 +51,8 @@ static void decide(void)
 	options_read();
 	shim_log_init(shim_options.log);
 	uint32_t mode = LIFECYCLE_IDLE;
-	if (getauxval(AT_SECURE) || shim_options.mode[1] == 'f' || !self_is_first_and_preloaded())
+	if (getauxval(AT_SECURE) || shim_options.mode[1] == 'f' ||
+	    shim_options.recording[0] == 'o' || !self_is_first_and_preloaded())
 		mode = LIFECYCLE_OFF;
 	SHIM_LOG(INFO, "%s: process=%d", mode == LIFECYCLE_OFF ? "inert" : "waiting for a GPU call",
 		 (int)getpid());

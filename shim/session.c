@@ -28,6 +28,7 @@
 #include "site.h"
 #include "thread.h"
 #include "ticks.h"
+#include "totals.h"
 
 #define CLOSE_LIMIT_NS	   10000000000ull
 #define CLOSE_HEARTBEAT_NS 1000000000ull
@@ -122,6 +123,8 @@ static void describe_process(void)
 	}
 	if (session_memory_kind())
 		session_info("session.memory", session_memory_kind());
+	totals_describe(text, sizeof(text));
+	session_info("recording.mode", text);
 	if (shim_options.ignored)
 		session_info("option.ignored", shim_options.ignored);
 	if (lifecycle_is_injected)
@@ -156,6 +159,7 @@ static int create_control(int *fd)
 	atomic_store_explicit(&control->memory_bytes, RING_CONTROL_BYTES, memory_order_relaxed);
 	atomic_store_explicit(&control->capture_enabled, 1, memory_order_release);
 	atomic_store(&control->unrecorded, atomic_exchange(&early_unrecorded, 0));
+	control->recording = totals_open();
 	session_control = control;
 	session_pid = getpid();
 	return 0;

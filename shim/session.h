@@ -41,6 +41,17 @@ int session_ring_take_over(uint32_t room_bytes, struct session_ring *ring);
 /* Gives the slot to the collector, which drains it; `head` is where a later owner goes on. The
  * thread itself may go on, in a larger ring. */
 void session_ring_retire(uint32_t slot, uint64_t head, bool has_moved);
+/* A table of totals for one thread, new or left by one that has ended, with at least so many rows. */
+struct session_table {
+	struct ring_total *rows;
+	uint32_t row_count;
+	uint32_t slot;
+	uint32_t used; /* rows that a thread before has filled */
+};
+int session_table_claim(uint32_t rows, uint32_t thread_id, uint64_t claimed_ticks,
+			struct session_table *table);
+/* Gives the slot to the collector, which reads it a last time. */
+void session_table_retire(uint32_t slot);
 /* Calls that no ring could take. */
 void session_count_unrecorded(void);
 

@@ -28,7 +28,9 @@ static struct {
 	struct ring_header *rings[RING_SLOT_COUNT]; /* mapped, by slot; our own copies of what */
 	uint32_t ring_bytes[RING_SLOT_COUNT];	    /* shared memory says, which others can write */
 	uint64_t ring_heads[RING_SLOT_COUNT];
-	bool ring_left[RING_SLOT_COUNT]; /* its last owner went on in a larger one */
+	bool ring_left[RING_SLOT_COUNT];	    /* its last owner went on in a larger one */
+	struct ring_total *tables[RING_SLOT_COUNT]; /* likewise, by slot of tables */
+	uint32_t table_rows[RING_SLOT_COUNT];
 } memory = {.backing = {.fd = -1}};
 
 /* stat functions of glibc have versions newer than the shim's floor. */
@@ -61,6 +63,8 @@ int session_memory_create(uint64_t memory_bytes, struct ring_control **control, 
 	}
 	memset(memory.rings, 0, sizeof(memory.rings));
 	memset(memory.ring_bytes, 0, sizeof(memory.ring_bytes));
+	memset(memory.tables, 0, sizeof(memory.tables));
+	memset(memory.table_rows, 0, sizeof(memory.table_rows));
 	memory.backing = backing;
 	memory.device = status.st_dev;
 	memory.inode = status.st_ino;
@@ -100,12 +104,12 @@ void session_memory_forget(void)
 	memory.backing = (struct session_backing){.fd = -1};
 }
 
-/* Maps data_bytes more of the memory; NULL when memory, budget or descriptor is gone. */
-static struct ring_header *map_ring(uint32_t data_bytes, uint64_t *offset)
+/* Maps so many bytes more of the memory; NULL when memory, budget or descriptor is gone. */
+static void *map_part(uint64_t bytes, uint64_t *offset)
 {
 	/* Rings start on pages of the system. */
 	uint64_t page = getauxval(AT_PAGESZ) ? getauxval(AT_PAGESZ) : PAGE_LARGEST;
-	uint64_t size = ((uint64_t)data_bytes + RING_HEADER_BYTES + page - 1) & ~(page - 1);
+	uint64_t size = (bytes + page - 1) & ~(page - 1);
 
 	if (!is_usable())
 		return NULL;
@@ -181,10 +185,10 @@ int session_ring_claim(uint32_t data_bytes, uint32_t least_bytes, uint32_t threa
 		if (!slot)
 			return -ENOSPC;
 		uint64_t offset;
-		struct ring_header *header = map_ring(bytes, &offset);
+		struct ring_header *header = map_part((uint64_t)bytes + RING_HEADER_BYTES, &offset);
 		while (!header && bytes / 2 >= least) {
 			bytes /= 2; /* better a small ring than none */
-			header = map_ring(bytes, &offset);
+			header = map_part((uint64_t)bytes + RING_HEADER_BYTES, &offset);
 		}
 		if (!header) {
 			atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
@@ -256,5 +260,91 @@ void session_ring_retire(uint32_t index, uint64_t head, bool has_moved)
 	memory.ring_heads[index] = head;
 	memory.ring_left[index] = has_moved;
 	atomic_store_explicit(&ring_slots(session_control)[index].state, RING_SLOT_RETIRED,
+			      memory_order_release);
+}
+
+/* ---- tables of totals ---- */
+
+/* Takes a free slot: with a mapped table of at least `rows`, or with none. */
+static struct ring_table *take_table(bool mapped, uint32_t rows, uint32_t *index)
+{
+	struct ring_table *tables = ring_tables(session_control);
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
+		uint32_t expected = RING_SLOT_FREE;
+		if (atomic_load_explicit(&tables[i].state, memory_order_relaxed) != RING_SLOT_FREE)
+			continue;
+		/* Acquire pairs with the collector's release of FREE: it has read the last sums. */
+		if (!atomic_compare_exchange_strong_explicit(
+			    &tables[i].state, &expected, RING_SLOT_CLAIMED, memory_order_acquire,
+			    memory_order_relaxed))
+			continue;
+		if (mapped ? memory.tables[i] && memory.table_rows[i] >= rows : !memory.tables[i]) {
+			*index = i;
+			return &tables[i];
+		}
+		atomic_store_explicit(&tables[i].state, RING_SLOT_FREE, memory_order_release);
+	}
+	return NULL;
+}
+
+/* A table that a thread has left and nobody has read since: what is in it stays and is added to. */
+static bool take_over_table(uint32_t rows, struct session_table *table)
+{
+	struct ring_table *tables = ring_tables(session_control);
+	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
+		uint32_t expected = RING_SLOT_RETIRED;
+		if (!memory.tables[i] || memory.table_rows[i] < rows ||
+		    !atomic_compare_exchange_strong_explicit(&tables[i].state, &expected,
+							     RING_SLOT_LIVE, memory_order_acq_rel,
+							     memory_order_relaxed))
+			continue;
+		*table = (struct session_table){memory.tables[i], memory.table_rows[i], i, 0};
+		for (uint32_t row = 0; row < table->row_count; row++)
+			table->used += atomic_load_explicit(&table->rows[row].what,
+							    memory_order_relaxed) != 0;
+		return true;
+	}
+	return false;
+}
+
+int session_table_claim(uint32_t rows, uint32_t thread_id, uint64_t claimed_ticks,
+			struct session_table *table)
+{
+	uint32_t index;
+	struct ring_table *slot = take_table(true, rows, &index);
+	table->used = 0;
+	if (slot) {
+		memset(memory.tables[index], 0,
+		       memory.table_rows[index] * sizeof(struct ring_total));
+	} else {
+		slot = take_table(false, rows, &index);
+		if (!slot)
+			return take_over_table(rows, table) ? 0 : -ENOSPC;
+		uint64_t offset;
+		struct ring_total *mapped =
+			map_part((uint64_t)rows * sizeof(struct ring_total), &offset);
+		if (!mapped) {
+			atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
+			return take_over_table(rows, table) ? 0 : -ENOMEM;
+		}
+		memory.tables[index] = mapped;
+		memory.table_rows[index] = rows;
+		slot->offset = offset;
+		slot->row_count = rows;
+	}
+	slot->thread_id = thread_id;
+	slot->claimed_ticks = claimed_ticks;
+	slot->generation++;
+	table->rows = memory.tables[index];
+	table->row_count = memory.table_rows[index];
+	table->slot = index;
+	/* Pairs with the collector's acquire load of state: the fields above are complete. */
+	atomic_store_explicit(&slot->state, RING_SLOT_LIVE, memory_order_release);
+	return 0;
+}
+
+void session_table_retire(uint32_t index)
+{
+	atomic_store_explicit(&ring_tables(session_control)[index].state, RING_SLOT_RETIRED,
 			      memory_order_release);
 }

@@ -21,6 +21,7 @@
 #include "shim_log.h"
 #include "site.h"
 #include "ticks.h"
+#include "totals.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -171,6 +172,13 @@ struct thread *thread_attach(void)
 		} else {
 			site_thread_attach(thread);
 			thread->is_live = 1;
+			if (!totals_attach(thread)) {
+				/* Without a place for its totals it would tell half the truth. */
+				session_ring_retire(thread->ring.slot, thread->ring.head, false);
+				site_thread_retire(thread);
+				block_give(thread);
+				thread = NULL;
+			}
 		}
 	}
 	thread_now = thread ? thread : &thread_idle;
@@ -180,6 +188,7 @@ struct thread *thread_attach(void)
 
 void thread_retire(struct thread *thread)
 {
+	totals_retire(thread);
 	session_ring_retire(thread->ring.slot, thread->ring.head, false);
 	atomic_store_explicit(&no_ring_until_ns, 0, memory_order_relaxed);
 	thread_now = &thread_idle;

@@ -13,6 +13,7 @@
 #include "ring_writer.h"
 
 struct site_thread;
+struct totals;
 
 #define THREAD_CONTEXTS 8
 
@@ -45,6 +46,9 @@ struct thread {
 	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
 	uint32_t context_depth;	   /* capture_context.c: the stack of current contexts */
 	uintptr_t contexts[THREAD_CONTEXTS];
+	struct totals *totals;	   /* totals.c; NULL: every call is a record */
+	uint32_t operation;	   /* id of the outermost open call */
+	uint32_t operation_api;
 };
 
 /* The calling thread's block, or thread_idle (no ring yet), or thread_muted (our own work). */

@@ -471,9 +471,9 @@ static_assert(sizeof(struct record_collective) == 128, "record_collective");
 static_assert(sizeof(struct record_graph) == 112, "record_graph");
 static_assert(sizeof(struct record_mark) == 72, "record_mark");
 static_assert(sizeof(struct record_block) == 80, "record_block");
-
 #include "record_conv.h"
 #include "record_gpu.h"
 #include "record_memory.h"
+#include "record_total.h"
 
 #endif

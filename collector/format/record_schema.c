@@ -279,6 +279,23 @@ static const struct record_column columns_graph[] = {
 	COLUMN(struct record_graph, 41, op, DICTIONARY),
 };
 
+static const struct record_column columns_total[] = {
+	COLUMN(struct record_total, 1, begin_ticks, DICTIONARY),
+	COLUMN(struct record_total, 2, end_ticks, DICTIONARY),
+	COLUMN(struct record_total, 32, site, DICTIONARY),
+	COLUMN(struct record_total, 33, detail, DICTIONARY),
+	COLUMN(struct record_total, 34, count, DICTIONARY),
+	COLUMN(struct record_total, 35, failed, DICTIONARY),
+	COLUMN(struct record_total, 36, size_bytes, DICTIONARY),
+	COLUMN(struct record_total, 37, duration, DELTA_PLANES),
+	COLUMN(struct record_total, 38, longest, DICTIONARY),
+	COLUMN(struct record_total, 39, device, DICTIONARY),
+	COLUMN(struct record_total, 40, api, DICTIONARY),
+	COLUMN(struct record_total, 41, variant, DICTIONARY),
+	COLUMN(struct record_total, 42, total_of, DICTIONARY),
+	COLUMN(struct record_total, 43, flags, DICTIONARY),
+};
+
 static const struct record_column columns_gpu_kernel[] = {
 	GPU_COLUMNS(struct record_gpu_kernel),
 	COLUMN(struct record_gpu_kernel, 32, kernel, DICTIONARY),
@@ -366,6 +383,7 @@ static const struct record_schema schemas[RECORD_KIND_LIMIT] = {
 	[RECORD_KIND_loss] = SCHEMA_FIXED(loss, ticks),
 	[RECORD_KIND_sample] = SCHEMA_FIXED(sample, ticks),
 	[RECORD_KIND_pages] = SCHEMA_FIXED(pages, ticks),
+	[RECORD_KIND_total] = SCHEMA_FIXED(total, begin_ticks),
 	[RECORD_KIND_call] = SCHEMA_FIXED(call, call.begin_ticks),
 	[RECORD_KIND_sync] = SCHEMA_FIXED(sync, call.begin_ticks),
 	[RECORD_KIND_copy] = SCHEMA_FIXED(copy, call.begin_ticks),

@@ -16,17 +16,22 @@
 
 #define RING_MAGIC	   0x676e697265637467ull /* "gtcering" in little-endian bytes */
 #define RING_VERSION_MAJOR 1			 /* layouts of different majors never meet */
-#define RING_VERSION_MINOR 1			 /* a reader accepts any minor */
+#define RING_VERSION_MINOR 2			 /* a reader accepts any minor */
 
 #define RING_CONTROL_BYTES (128u * 1024) /* whole pages on 4, 16 and 64 KiB systems */
 #define RING_SLOTS_OFFSET  4096u
 #define RING_SLOT_COUNT	   1024u
+#define RING_TABLES_OFFSET (RING_SLOTS_OFFSET + 64u * RING_SLOT_COUNT)
 #define RING_HEADER_BYTES  4096u /* head, tail and drop counters, before a ring's data */
 #define RING_DROP_KINDS	   64u	 /* one counter per record kind */
 
 /* Data bytes of one ring: a power of two between these. */
 #define RING_MIN_BYTES (32u * 1024)
 #define RING_MAX_BYTES (64u * 1024 * 1024)
+
+/* Rows of one table of totals. */
+#define RING_TABLE_MIN_ROWS 1024u
+#define RING_TABLE_MAX_ROWS 65536u
 
 /* Where ring_control.clock_kind says that ticks come from. */
 enum ring_clock {
@@ -61,6 +66,8 @@ enum ring_slot_state {
  * record is a ring_owner, and what follows it is the new owner's. Only where the collector has
  * stored a collector_minor of at least RING_MINOR_OWNERS. */
 #define RING_MINOR_OWNERS 1
+/* Sessions from this minor on may have tables of totals. */
+#define RING_MINOR_TABLES 2
 #define RING_PAD_OWNER	  1u /* record_head.reserved of a ring_owner; of other padding 0 */
 
 struct ring_owner {
@@ -78,6 +85,14 @@ enum ring_graphs {
 	RING_GRAPHS_WHOLE = 1,
 	RING_GRAPHS_NODES = 2,
 	RING_GRAPHS_REFUSED = 3
+};
+
+/* What a session records of calls and of GPU work. */
+enum ring_recording {
+	RING_RECORD_ALL = 0,
+	RING_RECORD_SUMMED = 1,	 /* totals; single records only of what is rare */
+	RING_RECORD_SAMPLED = 2, /* totals, and single records of some launches */
+	RING_RECORD_BY_RATE = 3	 /* totals; all launches until a thread makes too many */
 };
 
 enum ring_mark_state { RING_MARK_FREE = 0, RING_MARK_WRITING = 1, RING_MARK_READY = 2 };
@@ -108,6 +123,32 @@ struct ring_header {
 	_Alignas(64) _Atomic uint64_t tail; /* collector: end of consumed records (release) */
 	_Alignas(
 		64) _Atomic uint64_t dropped[RING_DROP_KINDS]; /* producer: records lost, by kind */
+};
+
+/*
+ * A table of totals: row_count rows at `offset`. It belongs to one thread, which only ever adds; a
+ * larger one, or another thread, claims another slot. A slot that becomes FREE keeps its memory,
+ * which its next owner empties before LIVE. A killed process leaves all that it summed.
+ */
+struct ring_table {
+	_Atomic uint32_t state; /* enum ring_slot_state, with the same orders */
+	uint32_t thread_id;
+	uint64_t offset; /* in the memfd, page aligned */
+	uint32_t row_count;
+	uint32_t generation;
+	uint64_t claimed_ticks;
+};
+
+/* One cache line. The owner stores `what` last (release); the rest of the key is constant then. */
+struct ring_total {
+	_Atomic uint64_t what; /* 0 empty; api, kind, flags, variant, device: ring_total_what() */
+	uint64_t site;
+	uint64_t detail;
+	_Atomic uint64_t count;
+	_Atomic uint64_t failed;
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t duration; /* ticks; of GPU work ns */
+	_Atomic uint64_t longest;  /* likewise, since the row was made */
 };
 
 struct ring_control {
@@ -151,18 +192,39 @@ struct ring_control {
 	 * graphs_now, for graphs that are instantiated later. */
 	_Alignas(64) _Atomic uint32_t graphs_wanted; /* enum ring_graphs */
 	_Atomic uint32_t graphs_now;		     /* likewise; AS_STARTED: CUPTI is not in use */
+
+	uint32_t recording; /* enum ring_recording, before a collector comes; since 1.2 */
 };
 
 static_assert(sizeof(struct ring_owner) == 24, "ring_owner has no holes");
 static_assert(sizeof(struct ring_slot) == 64, "ring_slot is one cache line");
 static_assert(sizeof(struct ring_header) <= RING_HEADER_BYTES, "ring_header fits");
 static_assert(sizeof(struct ring_control) <= RING_SLOTS_OFFSET, "ring_control fits its page");
-static_assert(RING_SLOTS_OFFSET + RING_SLOT_COUNT * sizeof(struct ring_slot) <= RING_CONTROL_BYTES,
-	      "slots fit the control region");
+static_assert(sizeof(struct ring_total) == 64, "ring_total is one cache line");
+static_assert(sizeof(struct ring_table) == 32, "ring_table");
+static_assert(RING_SLOTS_OFFSET + RING_SLOT_COUNT * sizeof(struct ring_slot) <= RING_TABLES_OFFSET,
+	      "slots end where tables begin");
+static_assert(RING_TABLES_OFFSET + RING_SLOT_COUNT * sizeof(struct ring_table) <=
+		      RING_CONTROL_BYTES,
+	      "slots and tables fit the control region");
 
 static inline struct ring_slot *ring_slots(struct ring_control *control)
 {
 	return (struct ring_slot *)((char *)control + RING_SLOTS_OFFSET);
+}
+
+static inline struct ring_table *ring_tables(struct ring_control *control)
+{
+	return (struct ring_table *)((char *)control + RING_TABLES_OFFSET);
+}
+
+/* The packed part of a row's key; a kind is never 0. device: an ordinal, 0xffff and above unknown.
+ */
+static inline uint64_t ring_total_what(uint16_t api, uint8_t kind, uint8_t flags, uint16_t variant,
+				       uint32_t device)
+{
+	return (uint64_t)api | (uint64_t)kind << 16 | (uint64_t)flags << 24 |
+	       (uint64_t)variant << 32 | (uint64_t)(device < 0xffff ? device : 0xffff) << 48;
 }
 
 #endif

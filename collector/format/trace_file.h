@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define TRACE_VERSION_MAJOR 2 /* a reader refuses a newer major */
-#define TRACE_VERSION_MINOR 0 /* a reader skips what a newer minor added */
+#define TRACE_VERSION_MINOR 1 /* a reader skips what a newer minor added */
 
 /* zstd's skippable frame magics are 0x184D2A50 .. 5F; 8 bytes of frame header precede our bytes. */
 #define TRACE_FRAME_HEAD    0x184D2A50u /* the file head */

@@ -76,6 +76,16 @@ static int write_output(const struct export_job *job, const struct options *opti
 	return EXIT_OK;
 }
 
+/* The first trace whose calls, or some of them, are only in totals; NULL. */
+static const struct model *summed_model(const struct export_job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		if (call_totals_replace_calls(job->models[i]))
+			return job->models[i];
+	}
+	return NULL;
+}
+
 static int export_traces(const struct loaded_traces *traces, const struct options *options)
 {
 	const struct model **models = xcalloc(traces->count, sizeof(*models));
@@ -84,7 +94,13 @@ static int export_traces(const struct loaded_traces *traces, const struct option
 
 	for (size_t i = 0; i < traces->count; i++)
 		models[i] = traces->items[i].model;
-	if (options->export->has_weights && !has_anything(&job)) {
+	if (options->export->has_weights && summed_model(&job)) {
+		fprintf(stderr,
+			"gputrace export: Stacks cannot be weighed: %s. gputrace report has the "
+			"totals.\n",
+			call_totals_reason(summed_model(&job)));
+		status = EXIT_NOT_JUDGED;
+	} else if (options->export->has_weights && !has_anything(&job)) {
 		fprintf(stderr, "gputrace export: There is no %s in what was recorded.\n",
 			export_weight_label(job.weight));
 		status = EXIT_NOT_JUDGED;

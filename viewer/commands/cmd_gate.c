@@ -135,6 +135,8 @@ static void print_text(const struct loaded_traces *traces, const struct gate_arg
 	if (result->mismatch)
 		printf("  not comparable: %s%s\n", result->mismatch,
 		       arguments->options.allows_mismatch ? " (compared anyway)" : "");
+	if (result->summed)
+		printf("  no steps to judge: %s\n", result->summed);
 	for (size_t i = 0; i < result->count; i++)
 		print_check(traces, &result->checks[i], has_colour);
 	if (result->change_count)
@@ -181,6 +183,8 @@ static void print_json(const struct loaded_traces *traces, const struct gate_res
 
 	json_text(json, "verdict", verdict_of(result));
 	json_text(json, "mismatch", result->mismatch);
+	if (result->summed)
+		json_text(json, "no_steps_because", result->summed);
 	json_array(json, "checks");
 	for (size_t i = 0; i < result->count; i++)
 		add_check(json, traces, &result->checks[i]);

@@ -84,6 +84,7 @@ static int print_report(const struct loaded_traces *traces, const struct job_ran
 
 static int print_sites(const struct loaded_traces *traces, bool is_json)
 {
+	int status = EXIT_OK;
 	struct json *json = is_json ? json_new("gputrace.sites/1", false) : NULL;
 
 	if (is_json)
@@ -93,6 +94,15 @@ static int print_sites(const struct loaded_traces *traces, bool is_json)
 		struct symbols *symbols = symbols_new(model->source.trace);
 		struct site_table table;
 
+		if (call_totals_replace_calls(model)) {
+			fprintf(stderr,
+				"gputrace report: No table by site of %s: %s. The report without "
+				"--by has the totals by place.\n",
+				model->source.path, call_totals_reason(model));
+			status = EXIT_NOT_JUDGED;
+			symbols_free(symbols);
+			continue;
+		}
 		site_table_build(model, symbols, &table);
 		if (is_json) {
 			site_table_add_json(&table, json);
@@ -108,7 +118,7 @@ static int print_sites(const struct loaded_traces *traces, bool is_json)
 		json_end_array(json);
 		json_finish(json, stdout);
 	}
-	return EXIT_OK;
+	return status;
 }
 
 static int show_traces(const char *command, char *const *paths, size_t count,

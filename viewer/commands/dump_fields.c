@@ -25,7 +25,9 @@ enum field_style {
 	STYLE_LETTER,
 	STYLE_DEVICE,
 	STYLE_METRIC,
-	STYLE_KIND
+	STYLE_KIND,
+	STYLE_SPAN,  /* of a total: ticks or GPU ns, by what it is a total of */
+	STYLE_DETAIL /* likewise: a kernel, or bits */
 };
 
 struct field_rule {
@@ -99,6 +101,10 @@ static const struct field_rule rules[] = {
 	{"layout_w", STYLE_WORD, NULL, LAYOUT_WORDS},
 	{"layout_y", STYLE_WORD, NULL, LAYOUT_WORDS},
 	{"lost_kind", STYLE_KIND, NULL, NULL},
+	{"total_of", STYLE_KIND, NULL, NULL},
+	{"duration", STYLE_SPAN, "duration_ns", NULL},
+	{"longest", STYLE_SPAN, "longest_ns", NULL},
+	{"detail", STYLE_DETAIL, NULL, NULL},
 	{"reason", STYLE_WORD, NULL,
 	 "unknown|ring_full|no_ring|cupti|zero_time|bad_time|damaged|write|import"},
 };
@@ -186,6 +192,28 @@ static void add_name(struct text *text, const struct trace *trace, uint16_t spac
 		text_addf(text, "#%" PRIu64, id);
 }
 
+static void add_span(struct text *text, const struct trace *trace, const struct record_total *total,
+		     uint64_t value)
+{
+	/* At the rate that the clock had in its interval. */
+	int64_t begin_ns = trace_ticks_to_ns(trace, total->begin_ticks);
+
+	if (total->total_of >= RECORD_KIND_gpu_kernel)
+		text_addf(text, "%" PRIu64, value);
+	else
+		text_addf(text, "%" PRId64,
+			  trace_ticks_to_ns(trace, total->begin_ticks + value) - begin_ns);
+}
+
+static void add_detail(struct text *text, const struct trace *trace,
+		       const struct record_total *total, uint64_t value)
+{
+	if (total->total_of == RECORD_KIND_launch || total->total_of == RECORD_KIND_gpu_kernel)
+		add_name(text, trace, NAME_KERNEL, value);
+	else
+		text_addf(text, "0x%" PRIx64, value);
+}
+
 void dump_field_value(struct text *text, const struct trace *trace, uint16_t kind,
 		      const struct record_column *column, const void *record, bool *is_number)
 {
@@ -203,7 +231,8 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 		style = STYLE_SIGNED;
 	else if (kind == RECORD_KIND_graph && !strcmp(bare_name(column), "graph"))
 		style = STYLE_HEX;
-	*is_number = style <= STYLE_SIGNED || style == STYLE_TICKS || style == STYLE_GPU_NS;
+	*is_number = style <= STYLE_SIGNED || style == STYLE_TICKS || style == STYLE_GPU_NS ||
+		     style == STYLE_SPAN;
 	switch (style) {
 	case STYLE_SIGNED:
 		text_addf(text, "%" PRId64, read_signed(column, record));
@@ -243,6 +272,12 @@ void dump_field_value(struct text *text, const struct trace *trace, uint16_t kin
 			text_add(text, metric_names[value]);
 		else
 			text_addf(text, "%" PRIu64, value);
+		break;
+	case STYLE_SPAN:
+		add_span(text, trace, record, value);
+		break;
+	case STYLE_DETAIL:
+		add_detail(text, trace, record, value);
 		break;
 	case STYLE_KIND: {
 		const char *name =

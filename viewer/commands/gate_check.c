@@ -212,6 +212,16 @@ static int rank_of(enum gate_status status)
 	return ranks[status];
 }
 
+/* Why there are no steps in one of these; NULL. */
+static const char *find_summed(const struct model *const *models, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (call_totals_replace_calls(models[i]))
+			return call_totals_reason(models[i]);
+	}
+	return NULL;
+}
+
 void gate_run(const struct gate_options *options, const struct model *const *current,
 	      size_t current_count, const struct model *const *baseline, size_t baseline_count,
 	      struct gate_result *result)
@@ -219,6 +229,9 @@ void gate_run(const struct gate_options *options, const struct model *const *cur
 	bool is_comparable = baseline_count > 0;
 
 	memset(result, 0, sizeof(*result));
+	result->summed = find_summed(current, current_count);
+	if (!result->summed)
+		result->summed = find_summed(baseline, baseline_count);
 	if (baseline_count) {
 		result->mismatch = find_mismatch(current, current_count, baseline, baseline_count);
 		is_comparable = !result->mismatch ||

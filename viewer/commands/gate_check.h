@@ -36,7 +36,8 @@ struct gate_check {
 struct gate_result {
 	struct gate_check *checks;
 	size_t count, capacity;
-	char *mismatch; /* why the traces cannot be compared; NULL: they can; owned */
+	const char *summed; /* why steps cannot be judged at all: only totals; NULL */
+	char *mismatch;	    /* why the traces cannot be compared; NULL: they can; owned */
 	struct profile_change changes[GATE_CHANGE_LIMIT];
 	size_t change_count;
 	enum gate_status status; /* the worst: FAIL, then INCONCLUSIVE and TOO_FEW, then PASS */

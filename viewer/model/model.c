@@ -28,6 +28,7 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->devices);
 	map_fini(&builder->mark_names);
 	map_fini(&builder->series);
+	map_fini(&builder->totals);
 	graph_links_fini(&builder->graphs);
 }
 
@@ -64,6 +65,7 @@ int model_build(const struct model_source *source, struct model **out, struct er
 	model->sites[model->site_count++] = (struct model_site){.id = 0};
 	model->apis = array_grow(NULL, &builder.api_capacity, sizeof(*model->apis));
 	model->apis[model->api_count++] = "unknown call";
+	call_totals_learn_recording(model);
 	rc = model_collect(&builder, err);
 	if (rc) {
 		builder_fini(&builder);
@@ -123,6 +125,7 @@ void model_free(struct model *model)
 	big_array_free(model->phase_marks);
 	free(model->site_phases);
 	free(model->blinds);
+	free(model->totals);
 	sample_series_free(model);
 	free(model->steps.items);
 	free(model);

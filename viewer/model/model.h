@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "blind_span.h"
+#include "call_totals.h"
 #include "collective.h"
 #include "framework_memory.h"
 #include "kernel_class.h"
@@ -265,7 +266,11 @@ struct model {
 	uint8_t *site_phases;	   /* enum model_phase by index of sites */
 	struct blind_span *blinds; /* by begin, apart from each other */
 	size_t blind_count;
-	struct sample_series *series; /* what the collector sampled */
+	enum model_recording recording;
+	struct call_total *totals; /* of sessions that sum; each row once */
+	size_t total_count;
+	int64_t totals_begin_ns, totals_end_ns; /* of the time that they are of */
+	struct sample_series *series;		/* what the collector sampled */
 	size_t series_count;
 	struct page_sample *page_samples; /* in file order */
 	size_t page_sample_count;

@@ -45,7 +45,7 @@ uint32_t collect_site(struct model_builder *builder, uint64_t id)
 	return (uint32_t)*slot;
 }
 
-static uint16_t collect_api(struct model_builder *builder, uint16_t id)
+uint16_t collect_api(struct model_builder *builder, uint16_t id)
 {
 	struct model *model = builder->model;
 	const char *name;
@@ -344,6 +344,9 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 	case RECORD_KIND_sample:
 		collect_samples(builder, batch);
 		break;
+	case RECORD_KIND_total:
+		collect_totals(builder, batch);
+		break;
 	case RECORD_KIND_pages:
 		collect_pages(builder, batch);
 		break;
@@ -402,7 +405,7 @@ int model_collect(struct model_builder *builder, struct error *err)
 		1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
 		1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
 		1ull << RECORD_KIND_gpu_graph | 1ull << RECORD_KIND_gpu_memory |
-		1ull << RECORD_KIND_gpu_pool;
+		1ull << RECORD_KIND_gpu_pool | 1ull << RECORD_KIND_total;
 	struct model *model = builder->model;
 	int rc;
 

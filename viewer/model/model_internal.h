@@ -64,7 +64,7 @@ struct model_builder {
 	size_t site_capacity, api_capacity, event_capacity, mark_capacity, thread_capacity;
 	size_t device_capacity, phase_mark_capacity, block_capacity, driver_event_capacity;
 	size_t series_capacity, page_sample_capacity;
-	size_t communicator_capacity, collective_capacity, blind_capacity;
+	size_t communicator_capacity, collective_capacity, blind_capacity, total_capacity;
 	bool is_imported; /* launches are without streams, 0 means nothing there */
 	struct graph_links graphs;
 	struct map kernels;   /* NAME_KERNEL number -> index */
@@ -81,6 +81,7 @@ struct model_builder {
 	uint16_t last_thread, last_device;
 	uint32_t last_thread_number, last_ordinal;
 	struct call_places places;
+	struct map totals;	   /* hash -> index */
 	struct map series;	   /* metric and subject -> index */
 	struct map mark_names;	   /* NAME_MARK number -> what the text means, model_marks.c */
 	struct map sequence_names; /* NAME_MARK number -> autograd's number, forward_link.c */
@@ -103,6 +104,7 @@ uint32_t collect_transfer(struct model_builder *builder, const struct transfer *
 uint32_t collect_gemm(struct model_builder *builder, const struct record_gemm *record);
 uint32_t collect_conv(struct model_builder *builder, const struct record_conv *record);
 uint32_t collect_site(struct model_builder *builder, uint64_t id);
+uint16_t collect_api(struct model_builder *builder, uint16_t id);
 uint32_t collect_kernel(struct model_builder *builder, uint64_t id);
 /* Ordinals beyond 65534 do not exist; such a number is an unknown device. */
 uint16_t collect_peer(uint32_t peer_device);
@@ -149,6 +151,9 @@ void step_windows_build(struct model *model);
 /* Which step a host time belongs to; SIZE_MAX none. */
 size_t step_at(const struct step_list *steps, int64_t host_ns);
 
+/* call_totals.c: what is told in sums, and whether the session tells the rest. */
+void collect_totals(struct model_builder *builder, const struct trace_batch *batch);
+void call_totals_learn_recording(struct model *model);
 /* blind_span.c: times without records; sorted and merged; the steps that lack something. */
 void collect_blind_span(struct model_builder *builder, const struct record_mark *mark);
 void blind_spans_merge(struct model *model);

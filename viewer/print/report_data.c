@@ -211,6 +211,25 @@ static const struct finding *find_failure(const struct report_data *report)
 	return NULL;
 }
 
+/* Of runs that were only summed: what is certain. */
+static bool totals_verdict(const struct report_data *report, struct text *text)
+{
+	const struct device_report *first = NULL;
+
+	for (size_t r = 0; r < report->run_count && !first; r++) {
+		if (report->runs[r].model->total_count && report->runs[r].device_count)
+			first = &report->runs[r].devices[0];
+	}
+	if (!first)
+		return false;
+	text_addf(text, "Totals only: %s. Where the time of a step goes is not judged.",
+		  call_totals_reason(first->model));
+	if (first->findings.count && !first->findings.items[0].is_failure)
+		text_addf(text, " First by totals: %s (%s).", first->findings.items[0].title,
+			  first->findings.items[0].id);
+	return true;
+}
+
 static char *make_verdict(const struct report_data *report)
 {
 	const struct device_report *device = slowest_device(report);
@@ -225,6 +244,8 @@ static char *make_verdict(const struct report_data *report)
 			  rules_find(failure->id)->is_about_memory ? "A request for memory failed"
 								   : "An error ended the work",
 			  failure->title, failure->id);
+	if (!device && totals_verdict(report, &text))
+		return text_take(&text);
 	if (!device) {
 		text_add(&text,
 			 "Nothing can be said about GPU time: there is none in this recording.");

@@ -11,6 +11,7 @@
 #include "report_graphs.h"
 #include "report_memory.h"
 #include "report_ranks.h"
+#include "report_totals.h"
 #include "report_training.h"
 #include "text.h"
 
@@ -186,6 +187,7 @@ void report_json_add(struct json *json, const struct report_data *report)
 			    (double)(run->model->end_ns - run->model->begin_ns) / 1e9);
 		add_quality(json, run);
 		add_steps(json, run->model);
+		report_totals_json(json, run);
 		json_unsigned(json, "unused_devices", run->unused_count);
 		json_array(json, "devices");
 		for (size_t d = 0; d < run->device_count; d++)

@@ -14,6 +14,7 @@
 #include "report_graphs.h"
 #include "report_memory.h"
 #include "report_ranks.h"
+#include "report_totals.h"
 #include "report_training.h"
 #include "text.h"
 
@@ -264,7 +265,11 @@ static void print_findings(const struct page *page, const struct device_report *
 	const struct finding_list *list = &device->findings;
 	size_t silent = 0;
 
-	if (list->count)
+	if (list->count && call_totals_replace_calls(device->model))
+		fprintf(page->to,
+			"\n  %sFindings by totals%s, by their cost; no gain is estimated\n",
+			BOLD(page), PLAIN(page));
+	else if (list->count)
 		fprintf(page->to,
 			"\n  %sFindings%s, by what they can gain per %s; together up to %.2f to "
 			"%.2f ms\n",
@@ -300,8 +305,11 @@ static void print_device(const struct page *page, const struct device_report *de
 	if (device->has_ledger)
 		print_ledger(page, device);
 	else
-		fprintf(page->to, "\n  No GPU times in steady steps: no ledger.\n");
-	print_counts(page, device);
+		fprintf(page->to, "\n  No %s in steady steps: no ledger.\n",
+			call_totals_replace_calls(device->model) ? "complete records"
+								 : "GPU times");
+	if (!call_totals_replace_calls(device->model))
+		print_counts(page, device);
 	report_training_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	report_graphs_text(page->to, device, symbols, BOLD(page), PLAIN(page));
 	report_live_text(page->to, device, BOLD(page), PLAIN(page));
@@ -327,6 +335,7 @@ void report_text_print(const struct report_data *report, FILE *to, bool has_colo
 			fputc('\n', to);
 		print_head(&page, run);
 		print_quality(&page, run);
+		report_totals_text(to, run, BOLD(&page), PLAIN(&page));
 		for (size_t d = 0; d < run->device_count; d++)
 			print_device(&page, &run->devices[d], run->symbols);
 	}

@@ -15,6 +15,7 @@
 #include "report_graphs.h"
 #include "report_hta.h"
 #include "report_live.h"
+#include "report_totals.h"
 #include "text.h"
 
 static void add_ledger(struct text *page, const struct device_report *device)
@@ -168,17 +169,21 @@ static void add_device(struct text *page, const struct device_report *device,
 			  device->steps_ms.mad, device->steps_ms.p95);
 		add_ledger(page, device);
 	}
-	text_addf(page,
-		  "<p class=\"dim\">per %s: %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB back), %s "
-		  "%s%s</p>\n",
-		  device->model->steps.source == STEPS_NONE ? "run" : "step",
-		  report_count(device->launches_per_step).text,
-		  text_noun(device->launches_per_step, "launch", "launches"),
-		  report_count(device->copies_per_step).text,
-		  text_noun(device->copies_per_step, "copy", "copies"),
-		  device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
-		  report_count(device->syncs_per_step).text,
-		  text_noun(device->syncs_per_step, "wait", "waits"), report_peak(device).text);
+	if (!call_totals_replace_calls(device->model))
+		text_addf(page,
+			  "<p class=\"dim\">per %s: %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB "
+			  "back), %s "
+			  "%s%s</p>\n",
+			  device->model->steps.source == STEPS_NONE ? "run" : "step",
+			  report_count(device->launches_per_step).text,
+			  text_noun(device->launches_per_step, "launch", "launches"),
+			  report_count(device->copies_per_step).text,
+			  text_noun(device->copies_per_step, "copy", "copies"),
+			  device->h2d_bytes_per_step / 1048576,
+			  device->d2h_bytes_per_step / 1048576,
+			  report_count(device->syncs_per_step).text,
+			  text_noun(device->syncs_per_step, "wait", "waits"),
+			  report_peak(device).text);
 	report_live_html(page, device);
 	report_graphs_html(page, device, symbols);
 	for (size_t i = 0; i < device->findings.count; i++)
@@ -211,6 +216,7 @@ static void add_run(struct text *page, const struct run_report *run, size_t inde
 		text_add_html(page, run->quality.lines[i].text);
 		text_add(page, "</div>\n");
 	}
+	report_totals_html(page, run);
 	for (size_t d = 0; d < run->device_count; d++)
 		add_device(page, &run->devices[d], run->symbols, index);
 }

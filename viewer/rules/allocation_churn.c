@@ -3,6 +3,7 @@
  * GT406: memory is taken from the driver and given back in every step, or the caching allocator
  * keeps running into its limit: each cudaFree waits for the whole GPU.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory_advice.h"
@@ -144,6 +145,70 @@ static void run(struct rule_context *context)
 			    pairs, context->unit, rule_percent(context, host_ms), COST_PERCENT);
 }
 
+/* ---- of totals ---- */
+
+#define TOTALS_LEAST_PAIRS 100
+
+static void raise_totals(struct rule_context *context, const struct churn *churn, uint64_t pairs,
+			 uint32_t site)
+{
+	struct finding *finding = rule_raise(context, MODEL_NONE);
+
+	finding->site = site;
+	finding->cost_ms = (double)churn->host_ns / 1e6;
+	finding->per_step = (double)pairs;
+	finding_number(finding, "allocations_per_run", (double)churn->allocations);
+	finding_number(finding, "frees_per_run", (double)churn->frees);
+	finding_number(finding, "longest_ms", (double)churn->longest_ns / 1e6);
+	finding_summary(finding,
+			"%llu allocations and %llu frees of device memory took %.2f ms of the "
+			"run's %.2f ms, the longest call %.2f ms. By totals: whether each step "
+			"makes them is not judged.",
+			(unsigned long long)churn->allocations, (unsigned long long)churn->frees,
+			finding->cost_ms, context->step_ms, (double)churn->longest_ns / 1e6);
+	finding_fix(finding, "Allocate once and reuse, or use cudaMallocAsync with a pool that "
+			     "keeps its memory.");
+	rule_settle(context, finding);
+}
+
+static void judge_totals(struct rule_context *context)
+{
+	const struct call_total_query query = {.device = (uint16_t)context->device};
+	size_t count;
+	struct call_total *rows = call_totals_list(context->model, &query, &count);
+	struct churn churn = {.call = MODEL_NONE};
+	uint32_t site = 0;
+	uint64_t pairs;
+
+	for (size_t i = 0; i < count; i++) {
+		/* The kind of memory, where copies have the destination's. */
+		if (rows[i].kind != RECORD_KIND_memory ||
+		    call_total_destination_kind(&rows[i]) != MEMORY_DEVICE)
+			continue;
+		if (!churn.host_ns)
+			site = rows[i].site;
+		churn.host_ns += rows[i].duration_ns;
+		if (rows[i].longest_ns > churn.longest_ns)
+			churn.longest_ns = rows[i].longest_ns;
+		if (rows[i].variant == MEMORY_ALLOC)
+			churn.allocations += rows[i].count;
+		else if (rows[i].variant == MEMORY_FREE)
+			churn.frees += rows[i].count;
+	}
+	free(rows);
+	pairs = churn.allocations < churn.frees ? churn.allocations : churn.frees;
+	if (pairs >= TOTALS_LEAST_PAIRS &&
+	    rule_percent(context, (double)churn.host_ns / 1e6) >= COST_PERCENT)
+		raise_totals(context, &churn, pairs, site);
+	else
+		rule_silent(context,
+			    "by totals, %llu pairs of allocation and free took %.2f %% of the run "
+			    "(raised from %d pairs and %.1f %%)",
+			    (unsigned long long)pairs,
+			    rule_percent(context, (double)churn.host_ns / 1e6), TOTALS_LEAST_PAIRS,
+			    COST_PERCENT);
+}
+
 /* clang-format off */
 const struct rule rule_allocation_churn = {
 	.name = "allocation_churn",
@@ -161,5 +226,6 @@ const struct rule rule_allocation_churn = {
 "Silent: stream-ordered pools (cudaMallocAsync), which hand out memory without waiting.\n"
 "Not judged: no steps, or the driver's allocations are not in the file.\n",
 	.run = run,
+	.judge_totals = judge_totals,
 };
 /* clang-format on */

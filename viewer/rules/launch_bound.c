@@ -2,6 +2,8 @@
 /*
  * GT501: kernels are shorter than the time the host needs from one launch to the next.
  */
+#include <stdlib.h>
+
 #include "rule.h"
 
 #define ISSUE_PERCENT 10.0
@@ -83,6 +85,88 @@ static void run(struct rule_context *context)
 	rule_settle(context, finding);
 }
 
+/* ---- of totals ---- */
+
+#define TOTALS_PERCENT 30.0
+#define TOTALS_LEAST   100
+
+struct sums {
+	uint64_t count;
+	int64_t duration_ns;
+	uint32_t site; /* of the longest row */
+};
+
+static struct sums sum_of(const struct rule_context *context, bool is_gpu)
+{
+	const struct call_total_query query = {.is_gpu = is_gpu,
+					       .device = (uint16_t)context->device};
+	size_t count;
+	struct call_total *rows = call_totals_list(context->model, &query, &count);
+	struct sums sums = {0, 0, 0};
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_launch =
+			rows[i].kind == RECORD_KIND_launch || rows[i].kind == RECORD_KIND_gemm ||
+			rows[i].kind == RECORD_KIND_conv || rows[i].kind == RECORD_KIND_gpu_kernel;
+
+		if (!is_launch || (rows[i].flags & TOTAL_CAPTURED))
+			continue;
+		if (!sums.count)
+			sums.site = rows[i].site;
+		sums.count += rows[i].count;
+		sums.duration_ns += rows[i].duration_ns;
+	}
+	free(rows);
+	return sums;
+}
+
+static void raise_totals(struct rule_context *context, const struct sums *launches,
+			 const struct sums *kernels)
+{
+	struct finding *finding = rule_raise(context, MODEL_NONE);
+	double launch_us = (double)launches->duration_ns / (double)launches->count / 1e3;
+	double kernel_us = (double)kernels->duration_ns / (double)kernels->count / 1e3;
+
+	finding->site = launches->site;
+	finding->cost_ms = (double)launches->duration_ns / 1e6;
+	finding->per_step = (double)launches->count;
+	finding_number(finding, "launches_per_run", (double)launches->count);
+	finding_number(finding, "mean_launch_call_us", launch_us);
+	finding_number(finding, "mean_kernel_us", kernel_us);
+	finding_summary(finding,
+			"%llu launches took %.2f ms of the run's %.2f ms inside their calls alone, "
+			"%.1f us each; their kernels are %.1f us long in the mean, %.2f ms in all. "
+			"By totals: how long the GPU waited is not judged.",
+			(unsigned long long)launches->count, finding->cost_ms, context->step_ms,
+			launch_us, kernel_us, (double)kernels->duration_ns / 1e6);
+	finding_fix(finding,
+		    "Capture the step in a CUDA graph (torch.cuda.graph, torch.compile "
+		    "mode=\"reduce-overhead\"), fuse small kernels, or use a larger batch.");
+	rule_settle(context, finding);
+}
+
+static void judge_totals(struct rule_context *context)
+{
+	struct sums launches = sum_of(context, false), kernels = sum_of(context, true);
+	double percent = rule_percent(context, (double)launches.duration_ns / 1e6);
+
+	if (launches.count < TOTALS_LEAST)
+		rule_silent(context, "only %llu launches in the run",
+			    (unsigned long long)launches.count);
+	else if (!kernels.count)
+		rule_not_judged(context, "there are no GPU times to compare launches with");
+	else if (percent < TOTALS_PERCENT)
+		rule_silent(context,
+			    "by totals, launch calls took %.1f %% of the run (raised from %.0f %%)",
+			    percent, TOTALS_PERCENT);
+	else if (launches.duration_ns / (int64_t)launches.count <=
+		 kernels.duration_ns / (int64_t)kernels.count)
+		rule_silent(context, "by totals, kernels are longer than the calls that launch "
+				     "them, in the mean");
+	else
+		raise_totals(context, &launches, &kernels);
+}
+
 /* clang-format off */
 const struct rule rule_launch_bound = {
 	.name = "launch_bound",
@@ -100,7 +184,11 @@ const struct rule rule_launch_bound = {
 "Gain: up to all of it; at least half of what a CUDA graph leaves (about 1.5 us per node).\n"
 "Silent: long kernels; gaps that a wait, allocation, loading or the host's absence explain.\n"
 "Not judged: fewer than 10 kernels, of which no median speaks.\n"
-"Wrong when: shapes change every step, so that a graph cannot be reused.\n",
+"Wrong when: shapes change every step, so that a graph cannot be reused.\n"
+"\n"
+"By totals (GPUTRACE_MODE=summary, sampled launches): raised when launch calls took at least 30 %\n"
+"of the run and the mean call is longer than the mean kernel; no gain is announced.\n",
 	.run = run,
+	.judge_totals = judge_totals,
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
  * them through its own buffer: slower than the link, and the thread waits meanwhile.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "rule.h"
 #include "text.h"
@@ -137,6 +138,100 @@ static void run(struct rule_context *context)
 					    "memory");
 }
 
+/* ---- of totals ---- */
+
+#define TOTALS_PERCENT	   2.0
+#define TOTALS_LEAST_BYTES 65536
+
+/* Copies of the whole run by one kind of host memory, as the GPU timed them; 0: none. */
+static double total_rate(const struct rule_context *context, uint8_t direction, uint8_t host_kind)
+{
+	const struct call_total_query query = {.is_gpu = true,
+					       .device = (uint16_t)context->device,
+					       .least_bytes = TOTALS_LEAST_BYTES};
+	size_t count;
+	struct call_total *rows = call_totals_list(context->model, &query, &count);
+	double rate = 0;
+
+	for (size_t i = 0; i < count && rate <= 0; i++) {
+		uint8_t host = direction == COPY_H2D ? call_total_source_kind(&rows[i])
+						     : call_total_destination_kind(&rows[i]);
+
+		if (rows[i].kind == RECORD_KIND_gpu_copy && rows[i].duration_ns > 0 &&
+		    call_total_direction(&rows[i]) == direction && host == host_kind)
+			rate = (double)rows[i].bytes / (double)rows[i].duration_ns;
+	}
+	free(rows);
+	return rate;
+}
+
+static void raise_total(struct rule_context *context, const struct call_total *row, double cost_ms)
+{
+	bool is_upload = call_total_direction(row) == COPY_H2D;
+	double pageable = total_rate(context, call_total_direction(row), MEMORY_PAGEABLE);
+	double pinned = total_rate(context, call_total_direction(row), MEMORY_PINNED);
+	struct finding *finding = rule_raise(context, MODEL_NONE);
+	struct text rates;
+
+	finding->site = row->site;
+	finding->cost_ms = cost_ms;
+	finding->per_step = (double)row->count;
+	finding_text(finding, "direction", is_upload ? "H2D" : "D2H");
+	finding_number(finding, "bytes_per_run", (double)row->bytes);
+	finding_number(finding, "copies_per_run", (double)row->count);
+	text_init(&rates);
+	if (pageable > 0) {
+		finding_number(finding, "pageable_gbs", pageable);
+		text_addf(&rates, " The GPU timed pageable copies at %.1f GB/s", pageable);
+		if (pinned > 0) {
+			finding_number(finding, "pinned_gbs", pinned);
+			text_addf(&rates, ", pinned ones at %.1f GB/s", pinned);
+		}
+		text_add(&rates, ".");
+	}
+	finding_summary(finding,
+			"%.1f MiB %s in the whole run (%llu %s of 64 KiB and more) use pageable "
+			"host memory; their calls, asynchronous by name, took %.2f ms of %.2f "
+			"ms.%s What of it the GPU waited for is not judged by totals.",
+			(double)row->bytes / 1048576, is_upload ? "to the GPU" : "from the GPU",
+			(unsigned long long)row->count,
+			text_noun((double)row->count, "copy", "copies"), cost_ms, context->step_ms,
+			text_string(&rates));
+	text_fini(&rates);
+	finding_fix(finding, "Pin the host buffer once (cudaHostAlloc, pin_memory=True) and reuse "
+			     "it; a full recording says what that gains.");
+	rule_settle(context, finding);
+}
+
+static void judge_totals(struct rule_context *context)
+{
+	const struct call_total_query query = {.device = (uint16_t)context->device,
+					       .least_bytes = TOTALS_LEAST_BYTES};
+	size_t count, seen = 0, raised = 0;
+	struct call_total *rows = call_totals_list(context->model, &query, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint8_t direction = call_total_direction(&rows[i]);
+		uint8_t host = direction == COPY_H2D ? call_total_source_kind(&rows[i])
+						     : call_total_destination_kind(&rows[i]);
+		double cost_ms = (double)rows[i].duration_ns / 1e6;
+
+		if (rows[i].kind != RECORD_KIND_copy || !(rows[i].variant & CALL_ASYNC) ||
+		    (direction != COPY_H2D && direction != COPY_D2H) || host != MEMORY_PAGEABLE)
+			continue;
+		seen++;
+		if (rule_percent(context, cost_ms) < TOTALS_PERCENT)
+			continue;
+		raise_total(context, &rows[i], cost_ms);
+		raised++;
+	}
+	free(rows);
+	if (!raised)
+		rule_silent(context, seen ? "by totals, such copies took less than 2 %% of the run"
+					  : "no asynchronous copy of 64 KiB or more uses pageable "
+					    "memory");
+}
+
 /* clang-format off */
 const struct rule rule_pageable_memory = {
 	.name = "pageable_memory",
@@ -156,7 +251,11 @@ const struct rule rule_pageable_memory = {
 "\n"
 "Silent: pinned or managed memory; small copies. Not judged: no pinned copy in the run, the\n"
 "link unknown and the copies below 5 % of the step.\n"
-"Wrong when: the buffer is new in every step. Pinning is slow itself (milliseconds); pin once.\n",
+"Wrong when: the buffer is new in every step. Pinning is slow itself (milliseconds); pin once.\n"
+"\n"
+"By totals (GPUTRACE_MODE=summary, sampled launches): raised when such calls of one place took at\n"
+"least 2 % of the run; the cost is the time inside the calls, and no gain is announced.\n",
 	.run = run,
+	.judge_totals = judge_totals,
 };
 /* clang-format on */

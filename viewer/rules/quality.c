@@ -68,7 +68,8 @@ static const struct quality_kind kinds[] = {
 	{"GT908", "not recorded all the time",
 	 "Recording was switched off for a while (gputrace capture off), or kernels were timed in "
 	 "windows\n"
-	 "only (GPUTRACE_DUTY). Steps that touch such a time are \"partial\": they are in no mean "
+	 "only (GPUTRACE_DUTY), or launches came faster than GPUTRACE_SAMPLE_RATE allows and were\n"
+	 "sampled. Steps that touch such a time are \"partial\": they are in no mean "
 	 "and no\n"
 	 "finding. Idle time there is \"unknown\". Sums over the whole run are too low.\n"},
 	{"GT909", "beginning dropped",
@@ -103,6 +104,16 @@ static const struct quality_kind kinds[] = {
 	 "in the file.\n"
 	 "Cure: gputrace record --no-deepbind, which takes the flag away; its man page says what "
 	 "that may change.\n"},
+	{"GT913", "totals instead of single records",
+	 "The session summed calls and GPU work (GPUTRACE_MODE=summary), or recorded only one of "
+	 "N\n"
+	 "launches singly (GPUTRACE_SAMPLE_LAUNCHES). The totals that the report prints are exact "
+	 "and\n"
+	 "measured: every call and every piece of GPU work is in them. Whatever needs to know "
+	 "what\n"
+	 "happened when (ledger, steps, idle time, most rules) is not judged. Allocations are "
+	 "recorded\n"
+	 "singly all the same, so memory is judged as always.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -206,15 +217,41 @@ static void check_losses(const struct model *model, struct quality *quality)
 				(unsigned long long)sums.bad_times));
 }
 
+/* All the time: then it is no matter of some steps. */
+static void check_totals(const struct model *model, struct quality *quality)
+{
+	const char *mode = model->source.info(model->source.context, "recording.mode");
+
+	if (model->recording == RECORDED_SUMS)
+		quality_add(quality, "GT913", "totals", (double)model->total_count,
+			    text_format("Calls and GPU work were summed, not recorded singly "
+					"(GPUTRACE_MODE=summary). The totals are exact; ledger, "
+					"steps and what rests on them are not judged."));
+	else
+		quality_add(quality, "GT913", "totals", (double)model->total_count,
+			    text_format("Launches were not all recorded singly (%s). The totals "
+					"are exact; ledger, steps and what rests on them are not "
+					"judged.",
+					mode ? mode : "sampled"));
+}
+
 static void check_blind(const struct model *model, struct quality *quality)
 {
 	double percent = blind_span_percent(model);
 
+	if (call_totals_replace_calls(model)) {
+		check_totals(model, quality);
+		return;
+	}
 	if (!model->blind_count)
 		return;
 	quality_add(quality, "GT908", "blind_percent", percent,
-		    text_format("Recording, or the times of kernels, were off %zu %s, %.1f %% of "
-				"the time; %zu of %zu steps are partial and in no mean.",
+		    text_format("%s %zu %s, %.1f %% of the time; %zu of %zu steps are partial "
+				"and in no mean.",
+				model->recording == RECORDED_BY_RATE
+					? "Recording or the times of kernels were off, or launches "
+					  "were sampled,"
+					: "Recording, or the times of kernels, were off",
 				model->blind_count,
 				text_noun((double)model->blind_count, "time", "times"), percent,
 				model->steps.partial_count, model->steps.count));
@@ -300,6 +337,15 @@ static void check_pauses(const struct model *model, struct quality *quality)
 					pauses));
 }
 
+static bool has_gpu_totals(const struct model *model)
+{
+	for (size_t i = 0; i < model->total_count; i++) {
+		if (model->totals[i].kind >= RECORD_KIND_gpu_kernel)
+			return true;
+	}
+	return false;
+}
+
 void quality_check(const struct model *model, struct quality *quality)
 {
 	uint64_t unlinked = 0;
@@ -308,7 +354,7 @@ void quality_check(const struct model *model, struct quality *quality)
 	check_losses(model, quality);
 	if (model->event_times.count)
 		check_events(model, quality);
-	else if (!model->has_gpu_times) {
+	else if (!model->has_gpu_times && !has_gpu_totals(model)) {
 		const char *reason =
 			model->source.info(model->source.context, QUALITY_GPU_REASON_KEY);
 

@@ -107,6 +107,14 @@ static void group_errors(const struct rule_context *context, struct error_groups
 		groups->items[*slot].count++;
 	}
 	map_fini(&index);
+	/* In a summary only the first of them are records; the rest is in the totals. */
+	for (size_t i = 0; i < groups->count && model->recording == RECORDED_SUMS; i++) {
+		const struct host_call *call = &model->calls[groups->items[i].call];
+		uint64_t failed = call_totals_failed(model, call->api, call->site);
+
+		if (failed > groups->items[i].count)
+			groups->items[i].count = failed;
+	}
 }
 
 static int compare_groups(const void *left, const void *right)

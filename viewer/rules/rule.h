@@ -47,6 +47,9 @@ struct rule {
 	void (*run)(struct rule_context *context);
 	/* Instead of run: looks at all ranks of a job; context has no model and no device then. */
 	void (*judge_ranks)(struct rule_context *context, const struct job_ranks *job);
+	/* Beside run: what it can say of totals alone (model/call_totals.h); the unit is the run.
+	 */
+	void (*judge_totals)(struct rule_context *context);
 	bool is_about_memory; /* runs without times of GPU work too */
 	bool is_about_calls;  /* likewise: what calls returned, how the process was set up */
 	bool needs_nodes;     /* says nothing of graphs that were timed as wholes */

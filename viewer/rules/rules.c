@@ -292,6 +292,21 @@ void rules_run_ranks(const struct job_ranks *job, struct finding_list *out)
 		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
 }
 
+/* Allocations and failures are recorded singly in every mode. */
+static bool needs_all(const struct rule *rule)
+{
+	return rule->judge_totals || !(rule->is_about_memory || rule->is_about_calls);
+}
+
+/* Of a recording without all single records. */
+static void judge_totals(struct rule_context *context)
+{
+	if (context->rule->judge_totals && context->model->total_count)
+		context->rule->judge_totals(context);
+	else
+		rule_not_judged(context, "%s", call_totals_reason(context->model));
+}
+
 void rules_run(const struct model *model, size_t device, struct finding_list *out)
 {
 	const struct model_device *of = &model->devices[device];
@@ -306,6 +321,10 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		.findings = out,
 	};
 
+	if (call_totals_replace_calls(model)) {
+		context.unit = "run";
+		context.step_ms = (double)call_totals_length_ns(model) / 1e6;
+	}
 	copy_stats_build(model, device, &context.copies);
 	if (of->record)
 		context.link = seen_link(of->record, &context.copies);
@@ -324,6 +343,8 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 		context.rule = rules_all[i];
 		if (context.rule->judge_ranks)
 			refuse_one_rank(&context);
+		else if (call_totals_replace_calls(model) && needs_all(context.rule))
+			judge_totals(&context);
 		else if (context.rule->is_about_memory || context.rule->is_about_calls)
 			context.rule->run(&context);
 		else if (!of->op_count)

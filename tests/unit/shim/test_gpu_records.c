@@ -14,6 +14,7 @@
 #include "../../../shim/kernels.h"
 #include "../../../shim/thread.h"
 #include "../../../shim/ticks.h"
+#include "../../../shim/totals.h"
 
 /* What the reader needs of the rest of the shim. */
 static struct ring_header *ring;
@@ -46,6 +47,17 @@ void *thread_reserve_refused(struct thread *thread, unsigned int kind)
 	(void)thread;
 	(void)kind;
 	return NULL;
+}
+
+/* A thread without totals. */
+void *totals_reserve_gpu(struct thread *thread, unsigned int kind, size_t size_bytes)
+{
+	return thread_reserve(thread, kind, size_bytes);
+}
+
+void totals_commit_gpu(struct thread *thread)
+{
+	thread_commit(thread);
 }
 
 /* An iterator over records of a fixed stride, as long as any version's. */
