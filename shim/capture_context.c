@@ -103,7 +103,7 @@ static void write_end(struct call *call, unsigned int op, const void *context, u
 	memset((char *)memory + sizeof(memory->call), 0, sizeof(*memory) - sizeof(memory->call));
 	memory->address = (uintptr_t)context;
 	memory->op = (uint8_t)op;
-	thread_commit(call->thread);
+	call_commit(call);
 }
 
 void capture_context_create(struct call *call, const void *out, CUdevice device)

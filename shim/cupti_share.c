@@ -20,6 +20,7 @@
 #include "lifecycle.h"
 #include "options.h"
 #include "thread.h"
+#include "totals.h"
 #include "ticks.h"
 
 #define LEAVE_LIMIT_NS	  500000000ull
@@ -82,8 +83,11 @@ static void on_callback(void *unused, int domain, uint32_t id, const void *data)
 		memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
 		memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION,
 		       sizeof(correlation));
-		if (site == CUPTI_SITE_ENTER)
+		if (site == CUPTI_SITE_ENTER) {
 			thread_now->correlation = correlation;
+			if (__builtin_expect(thread_now->totals != NULL, 0))
+				totals_expect(thread_now, correlation);
+		}
 	}
 	cupti_callback *callback = atomic_load_explicit(&program.callback, memory_order_acquire);
 	if (callback && callback_set_has(&program.wanted, domain, id))

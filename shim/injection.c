@@ -25,6 +25,7 @@
 #include "lifecycle.h"
 #include "session.h"
 #include "thread.h"
+#include "totals.h"
 #include "wrap.h"
 
 WRAP_EXPORT int InitializeInjection(void);
@@ -172,6 +173,8 @@ static void enter(struct thread *thread, const struct wrap_row *row, uint32_t id
 	learn_device(thread, data);
 	call_open(&open->call, thread, row->api, injected->flags, __builtin_frame_address(0));
 	thread->correlation = correlation;
+	if (thread->totals)
+		totals_expect(thread, correlation);
 	thread->launched = pointer_at(data, CUPTI_CALLBACK_SYMBOL);
 	injected->before(&open->call, arguments);
 	call_start(&open->call);

@@ -41,7 +41,8 @@ int session_ring_take_over(uint32_t room_bytes, struct session_ring *ring);
 /* Gives the slot to the collector, which drains it; `head` is where a later owner goes on. The
  * thread itself may go on, in a larger ring. */
 void session_ring_retire(uint32_t slot, uint64_t head, bool has_moved);
-/* A table of totals for one thread, new or left by one that has ended, with at least so many rows. */
+/* A table of totals for one thread, new or left by one that has ended, with at least so many rows.
+ */
 struct session_table {
 	struct ring_total *rows;
 	uint32_t row_count;

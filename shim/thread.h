@@ -46,8 +46,8 @@ struct thread {
 	struct site_thread *sites; /* site.c; NULL: no sites for this thread */
 	uint32_t context_depth;	   /* capture_context.c: the stack of current contexts */
 	uintptr_t contexts[THREAD_CONTEXTS];
-	struct totals *totals;	   /* totals.c; NULL: every call is a record */
-	uint32_t operation;	   /* id of the outermost open call */
+	struct totals *totals; /* totals.c; NULL: every call is a record */
+	uint32_t operation;    /* id of the outermost open call */
 	uint32_t operation_api;
 };
 

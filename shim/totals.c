@@ -350,10 +350,15 @@ static bool is_kept(struct thread *thread, const struct call_part *part, bool is
 	bool keeps = sample_keeps(&thread->totals->sample, thread, part->end_ticks);
 	if (is_launch && !is_nested)
 		sample_learn_launch(part->api);
-	if (keeps)
-		sample_keep_correlation(part->correlation);
 	/* The nodes of a captured graph are told as a whole or not at all. */
 	return keeps || (part->flags & CALL_CAPTURED);
+}
+
+void totals_expect(struct thread *thread, uint32_t correlation)
+{
+	if (recording != RING_RECORD_SUMMED &&
+	    sample_keeps(&thread->totals->sample, thread, ticks_now()))
+		sample_keep_correlation(correlation);
 }
 
 void totals_take_call(struct thread *thread, bool is_nested)

@@ -29,6 +29,10 @@ void *totals_scratch(struct thread *thread, unsigned int kind, size_t size_bytes
 /* Adds the call in the scratch place, and records it singly if it is to be. */
 void totals_take_call(struct thread *thread, bool is_nested);
 
+/* A call of CUPTI's with this number begins inside the open call: its work may be read before the
+ * call has ended, so what is to be kept of it is decided now. */
+void totals_expect(struct thread *thread, uint32_t correlation);
+
 /* Room for a record of GPU work, and its end, with totals or without. */
 void *totals_reserve_gpu(struct thread *thread, unsigned int kind, size_t size_bytes);
 void totals_commit_gpu(struct thread *thread);
