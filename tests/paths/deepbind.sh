@@ -97,7 +97,7 @@ case_the_report_says_what_is_missed() {
 	[ -x "$build/bin/gputrace-collector" ] && [ -x "$build/bin/gputrace" ] || skip "not built"
 	GPUTRACE_OUT=$out LD_PRELOAD=$shim "$loader" plugins "$progs/libshim_plugin_12.so" deepbind "$plugin" >/dev/null
 	"$build/bin/gputrace" report "$out"/*.gtrace >"$work/report.txt"
-	has "$work/report.txt" 'GT912.*calls that went past' "the line"
+	has "$work/report.txt" 'GT913.*calls that went past' "the line"
 	tr -s ' \n' '  ' <"$work/report.txt" >"$work/report-line.txt"
 	has "$work/report-line.txt" 'libshim_plugin_13\.so: cudaMalloc' "the library"
 	has "$work/report-line.txt" '--no-deepbind' "what to do"

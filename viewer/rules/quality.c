@@ -97,7 +97,7 @@ static const struct quality_kind kinds[] = {
 	 "a report\n"
 	 "rests on it.\n"
 	 "Cure: look for Xid errors in the kernel's log; gputrace doctor.\n"},
-	{"GT912", "calls that went past the recorder",
+	{"GT913", "calls that went past the recorder",
 	 "Libraries of the program call CUDA without coming by the preloaded recorder: they were "
 	 "opened with\n"
 	 "RTLD_DEEPBIND, and so see the libraries that they depend on first. Those calls are not "

@@ -68,7 +68,7 @@ void quality_check_past(const struct model *model, struct quality *quality)
 		return;
 	for (const char *at = calls; *at; at++)
 		libraries += *at == ';';
-	quality_add(quality, "GT912", "libraries", libraries,
+	quality_add(quality, "GT913", "libraries", libraries,
 		    text_format("Calls into CUDA that this recording does not have: %s. %s opened "
 				"with RTLD_DEEPBIND; gputrace record --no-deepbind records them.",
 				calls, libraries == 1 ? "The library was" : "The libraries were"));

@@ -244,8 +244,8 @@ static void what_was_not_kept_is_said(void **state)
 		{"GT909", "rotation.dropped_bytes", "3145728", 3145728},
 		{"GT910", "recovered.lost_records", "17", 17},
 		{"GT911", "calls.source", "CUPTI's callbacks", 1},
-		{"GT912", "calls.past", "libplugin.so: cudaMalloc, cudaFree", 1},
-		{"GT912", "calls.past", "liba.so: cudaMalloc; libb.so: cudaFree", 2},
+		{"GT913", "calls.past", "libplugin.so: cudaMalloc, cudaFree", 1},
+		{"GT913", "calls.past", "liba.so: cudaMalloc; libb.so: cudaFree", 2},
 	};
 
 	(void)state;
@@ -328,6 +328,10 @@ static void every_line_has_a_page(void **state)
 
 	(void)state;
 	for (size_t i = 0; (id = quality_id(i, &title)); i++) {
+		const char *other, *other_title;
+
+		for (size_t k = 0; k < i && (other = quality_id(k, &other_title)); k++)
+			assert_string_not_equal(id, other);
 		assert_non_null(title);
 		assert_non_null(quality_page(id));
 	}
