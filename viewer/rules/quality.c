@@ -104,7 +104,7 @@ static const struct quality_kind kinds[] = {
 	 "in the file.\n"
 	 "Cure: gputrace record --no-deepbind, which takes the flag away; its man page says what "
 	 "that may change.\n"},
-	{"GT913", "totals instead of single records",
+	{"GT914", "totals instead of single records",
 	 "The session summed calls and GPU work (GPUTRACE_MODE=summary), or recorded only one of "
 	 "N\n"
 	 "launches singly (GPUTRACE_SAMPLE_LAUNCHES). The totals that the report prints are exact "
@@ -223,12 +223,12 @@ static void check_totals(const struct model *model, struct quality *quality)
 	const char *mode = model->source.info(model->source.context, "recording.mode");
 
 	if (model->recording == RECORDED_SUMS)
-		quality_add(quality, "GT913", "totals", (double)model->total_count,
+		quality_add(quality, "GT914", "totals", (double)model->total_count,
 			    text_format("Calls and GPU work were summed, not recorded singly "
 					"(GPUTRACE_MODE=summary). The totals are exact; ledger, "
 					"steps and what rests on them are not judged."));
 	else
-		quality_add(quality, "GT913", "totals", (double)model->total_count,
+		quality_add(quality, "GT914", "totals", (double)model->total_count,
 			    text_format("Launches were not all recorded singly (%s). The totals "
 					"are exact; ledger, steps and what rests on them are not "
 					"judged.",

@@ -16,6 +16,7 @@
 #include "../../../shim/real.h"
 #include "../../../shim/session.h"
 #include "../../../shim/shim_log.h"
+#include "../../../shim/totals.h"
 
 /* ---- what the component needs of the rest of the shim ---- */
 
@@ -86,6 +87,17 @@ int own_threads_start(const char *name, void *(*run)(void *))
 union bench_record bench_written[4096];
 _Atomic uint32_t bench_written_count;
 static struct ring_header no_ring;
+
+/* A thread without totals. */
+void *totals_reserve_gpu(struct thread *thread, unsigned int kind, size_t size_bytes)
+{
+	return thread_reserve(thread, kind, size_bytes);
+}
+
+void totals_commit_gpu(struct thread *thread)
+{
+	thread_commit(thread);
+}
 
 /* The writer has no room at all, so that every record comes to thread_reserve_full(). */
 void *ring_writer_reserve_slow(struct ring_writer *writer, size_t size_bytes)
