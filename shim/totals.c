@@ -356,7 +356,9 @@ static bool is_kept(struct thread *thread, const struct call_part *part, bool is
 
 void totals_expect(struct thread *thread, uint32_t correlation)
 {
-	if (recording != RING_RECORD_SUMMED &&
+	/* A call of a runtime that is not hooked comes before the call of the driver that it makes
+	 * and that is hooked: nothing is decided yet. */
+	if (recording != RING_RECORD_SUMMED && thread->current_call &&
 	    sample_keeps(&thread->totals->sample, thread, ticks_now()))
 		sample_keep_correlation(correlation);
 }

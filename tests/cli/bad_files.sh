@@ -52,7 +52,7 @@ echo "damaged beyond use:"
 head -c 40 "$good" >cut40.gtrace
 unreadable cut40.gtrace cut40.gtrace
 cp "$good" newer.gtrace
-python3 "$here/set_version.py" newer.gtrace 2 || fail "cannot change the version"
+python3 "$here/set_version.py" newer.gtrace 3 || fail "cannot change the version"
 unreadable newer.gtrace newer.gtrace version
 cp "$good" head.gtrace
 poke head.gtrace 20 '\377'

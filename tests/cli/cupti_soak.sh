@@ -50,7 +50,7 @@ over_time() {
 "$program" "$rate" 5 >plain.txt || fail "exit code $? without the shim"
 # times FILE: of its launches.
 times() {
-	sed -n 's/^launched=.* wall_p50_us=\([0-9.]*\) wall_p9999_us=\([0-9.]*\) wall_longest_us=\([0-9.]*\)/median \1, p99.99 \2, longest \3/p' "$1"
+	sed -n 's/^launched=.* wall_p50_us=\([0-9.]*\) wall_p999_us=[0-9.]* wall_p9999_us=\([0-9.]*\) wall_longest_us=\([0-9.]*\)/median \1, p99.99 \2, longest \3/p' "$1"
 }
 own=$(growth own.txt) collector=$(growth collector.txt)
 launched=$(sed -n 's/^launched=\([0-9]*\).*/\1/p' program.txt)
