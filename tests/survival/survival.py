@@ -10,10 +10,11 @@ import sys
 import survival_kills
 import survival_places
 import survival_storage
+import survival_totals
 from survival_run import Case, Failure, Skip
 
-CASES = {function.__name__: function for module in (survival_kills, survival_storage, survival_places)
-         for function in module.CASES}
+MODULES = (survival_kills, survival_storage, survival_places, survival_totals)
+CASES = {function.__name__: function for module in MODULES for function in module.CASES}
 
 
 def main():
