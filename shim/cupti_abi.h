@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define CUPTI_OLDEST_VERSION	 18u /* 11.8: the oldest record layouts that are read */
 #define CUPTI_PER_THREAD_VERSION 21u /* 12.3: buffers per thread */
@@ -178,6 +179,13 @@ enum {
 	CUPTI_CALLBACK_CONTEXT = 40,
 	CUPTI_CALLBACK_CORRELATION = 64
 };
+
+static inline uint32_t cupti_callback_number(const void *data, size_t offset)
+{
+	uint32_t number;
+	memcpy(&number, (const char *)data + offset, sizeof(number));
+	return number;
+}
 
 /* What cuptiSubscribe_v2 (13.0) takes and tells. */
 struct cupti_subscriber {

@@ -79,10 +79,8 @@ static void on_callback(void *unused, int domain, uint32_t id, const void *data)
 		if (domain == CUPTI_DOMAIN_DRIVER)
 			injection_callback(id, data);
 	} else if (callback_set_has(&us.wanted, domain, id) && thread_now->is_live) {
-		uint32_t site, correlation;
-		memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
-		memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION,
-		       sizeof(correlation));
+		uint32_t site = cupti_callback_number(data, CUPTI_CALLBACK_SITE);
+		uint32_t correlation = cupti_callback_number(data, CUPTI_CALLBACK_CORRELATION);
 		if (site == CUPTI_SITE_ENTER) {
 			thread_now->correlation = correlation;
 			if (__builtin_expect(thread_now->totals != NULL, 0))

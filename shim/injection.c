@@ -226,14 +226,11 @@ static void attend(void)
 void injection_callback(uint32_t id, const void *data)
 {
 	int saved_errno = errno;
-	uint32_t site, correlation;
 	struct thread *thread = recording_thread();
 	if (thread && id < CALLBACK_IDS && row_of_id[id]) {
 		const struct wrap_row *row = &wrap_driver.rows[row_of_id[id] - 1];
-		memcpy(&site, (const char *)data + CUPTI_CALLBACK_SITE, sizeof(site));
-		memcpy(&correlation, (const char *)data + CUPTI_CALLBACK_CORRELATION,
-		       sizeof(correlation));
-		if (site == CUPTI_SITE_ENTER) {
+		uint32_t correlation = cupti_callback_number(data, CUPTI_CALLBACK_CORRELATION);
+		if (cupti_callback_number(data, CUPTI_CALLBACK_SITE) == CUPTI_SITE_ENTER) {
 			enter(thread, row, id, correlation, data);
 		} else {
 			leave(thread, row, id, correlation, data);
