@@ -66,6 +66,7 @@ if "recorded.g" in samples:
     for figure, name in ((1, "cudaGraphLaunch"), (2, "copy into an open capture")):
         row(name + ", no stack", "+%.1f ns" % added("recorded.g", figure, "plain.g"))
         row(name + ", with its native stack", "+%.1f ns" % added("native.g", figure, "plain.g"))
+row("copy summed (GPUTRACE_MODE=summary)", "+%.1f ns" % added("summed.1", 1, "plain.1"))
 off = added("off.1", 1, "plain.1")
 row("recording off", "+%.1f ns" % off, "<= 3 ns", off <= 3)
 for mode, name in (("uftrace", "uftrace (entry and exit)"), ("lttng", "LTTng-UST (one event per call)")):

@@ -45,6 +45,7 @@ shim="LD_PRELOAD=$build/lib/libgputrace.so"
 	measure off "GPUTRACE=off $shim"
 	measure recorded "GPUTRACE_STACKS=off $shim"
 	measure native_stack "GPUTRACE_STACKS=native $shim"
+	measure summary "GPUTRACE_STACKS=off GPUTRACE_MODE=summary $shim"
 } >"$out/counted"
 
 awk -F '\t' '

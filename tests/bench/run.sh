@@ -66,6 +66,7 @@ one() { # MODE ARGUMENT: prints "clock copy wait" and leaves what was written in
 	plain) "$bench" $2 ;;
 	off) GPUTRACE=off LD_PRELOAD=$shim "$bench" $2 ;;
 	recorded) env $record_environment GPUTRACE_OUT="$traced" GPUTRACE_STACKS=off LD_PRELOAD="$shim" "$bench" $2 ;;
+	summed) env $record_environment GPUTRACE_OUT="$traced" GPUTRACE_STACKS=off GPUTRACE_MODE=summary LD_PRELOAD="$shim" "$bench" $2 ;;
 	native) env $record_environment GPUTRACE_OUT="$traced" GPUTRACE_STACKS=native LD_PRELOAD="$shim" "$bench" $2 ;;
 	uftrace) uftrace record --force -d "$traced/data" "$bench" $2 2>/dev/null ;;
 	lttng)
@@ -77,7 +78,7 @@ one() { # MODE ARGUMENT: prints "clock copy wait" and leaves what was written in
 	esac
 }
 
-modes="plain off recorded native"
+modes="plain off recorded summed native"
 has uftrace && modes="$modes uftrace"
 [ -n "$lttng_library" ] && modes="$modes lttng"
 note "calls: $pairs rounds of $modes"
