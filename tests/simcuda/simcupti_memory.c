@@ -149,7 +149,7 @@ static void add_pool(int operation, const struct simcupti_frame *frame, uint32_t
 	CUmemoryPool pool = (CUmemoryPool)(uintptr_t)word_at(frame->arguments, 0);
 
 	if (operation == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED)
-		memcpy(&pool, pool, sizeof(pool));
+		memcpy(&pool, (const void *)pool, sizeof(pool));
 	record.pool.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
 	record.pool.memoryPoolOperationType = (CUpti_ActivityMemoryPoolOperationType)operation;
 	record.pool.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
