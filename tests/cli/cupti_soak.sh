@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: cupti_soak.sh BUILD NAME
-# Launches at 100,000 a second for 20 s, or GPUTRACE_SOAK_S: neither the program with the shim nor the
+# Launches at 100,000 a second for 8 s, or GPUTRACE_SOAK_S: neither the program with the shim nor the
 # collector grows after the first quarter; what a ring could not take on a busy machine is counted.
 # GPUTRACE_SOAK_RATE: another rate. Printed, and not judged, since other programs are on the same CPUs:
 # how near the rate came, how long launches took with the shim and without it (5 s), memory at the
 # start, in the middle and at the end, and what was lost by which reason.
-soak_s=${GPUTRACE_SOAK_S:-20} rate=${GPUTRACE_SOAK_RATE:-100000}
+soak_s=${GPUTRACE_SOAK_S:-8} rate=${GPUTRACE_SOAK_RATE:-100000}
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 program=$build/tests/shim-programs/prog_launches
 need_program "$program"

@@ -242,10 +242,17 @@ static uint32_t write_until_death(unsigned int writes)
 	return flushed;
 }
 
+/* Each round encodes all that was written before: a sanitizer makes that slow. */
+#ifdef __SANITIZE_ADDRESS__
+#define WRITES_STEP 43
+#else
+#define WRITES_STEP 19
+#endif
+
 static void a_writer_may_die_at_any_write(void **state)
 {
 	(void)state;
-	for (unsigned int writes = 150; writes < 450; writes += 7) {
+	for (unsigned int writes = 150; writes < 450; writes += WRITES_STEP) {
 		uint32_t flushed = write_until_death(writes);
 		struct trace_rows rows;
 		const struct record_call *last;
