@@ -188,6 +188,7 @@ static int add_tail_chunk(struct trace_writer *writer, const struct tail_run *ru
 
 int trace_group_write_tail(struct trace_writer *writer, struct error *err)
 {
+	const uint64_t promise = writer->complete_ticks;
 	struct tail_run *runs;
 	uint32_t chunks = 0;
 	size_t count;
@@ -207,7 +208,10 @@ int trace_group_write_tail(struct trace_writer *writer, struct error *err)
 	for (size_t first = 0, next; first < count; first = next, chunks++) {
 		for (next = first + 1; next < count && runs[next].thread == runs[first].thread;)
 			next++;
+		/* The write may be cut short: only its last chunk says what is complete. */
+		writer->complete_ticks = next < count ? 0 : promise;
 		rc = add_tail_chunk(writer, runs + first, next - first);
+		writer->complete_ticks = promise;
 		if (rc < 0)
 			return group_abandon(writer, rc, err);
 	}
