@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cuda.h>
 
@@ -27,12 +28,15 @@
 
 enum { BYTES = 4 << 20, BUSY_NS = 40000000, SHORT_NS = 300000 };
 
-/* The simulated driver forgets a cost with the launch. */
+/* The simulated driver forgets a cost with the launch. Launches of a thread within 200 us are
+ * sampled, and here each is to be measured. */
 static void launch(const char *name, double ns, CUstream stream)
 {
 	struct simcuda_cost cost = {.fixed_ns = ns};
 	CUfunction function = simcuda_library_kernel(name, &cost);
+	struct timespec apart = {0, 1000000};
 
+	nanosleep(&apart, NULL);
 	CHECK(cuLaunchKernel(function, 8, 1, 1, 64, 1, 1, 0, stream, NULL, NULL));
 }
 
