@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the totals of a trace against the exact log of the simulated driver.
 
-usage: compare_totals.py LOG DUMP.tsv [--runtime] [--sampled N]
+usage: compare_totals.py LOG DUMP.tsv [--runtime] [--sampled N | --singly LEAST MOST]
 
 By function: calls that succeeded, and the bytes of copies, sets and allocations. By kernel and kind
 of copy: how often, how many bytes, how long, to the nanosecond. With --sampled, what is recorded
 singly beside the totals is one of N launches, each with the calls inside it and its kernel, and all
-of the rest.
+of the rest; with --singly that many percent of the launches.
 """
 import collections
 import sys
@@ -89,7 +89,7 @@ def is_captured(row):
     return int(row["flags"], 0) & 2 != 0
 
 
-def check_sample(tables, totals, one_of):
+def check_sample(tables, totals, bounds):
     """Single records beside the totals."""
     bad = 0
     summed, single, nested = (collections.Counter() for _ in range(3))
@@ -106,11 +106,10 @@ def check_sample(tables, totals, one_of):
             print(f"  {kind}: {single[kind]} single records of {summed[kind]}, all were wanted")
             bad += 1
     launches, sampled = summed["launch"] + summed["gemm"], single["launch"] + single["gemm"]
-    # The first call of each function and thread, and a group that was cut short, are on top.
-    most = launches / one_of + 16
-    print(f"sample: {sampled} of {launches} launches, one of {one_of} wanted")
-    if not launches / one_of - 8 <= sampled <= most:
-        print(f"  not between {launches / one_of - 8:.0f} and {most:.0f}")
+    least, most = bounds(launches)
+    print(f"sample: {sampled} of {launches} launches, {least:.0f} to {most:.0f} wanted")
+    if not least <= sampled <= most:
+        print("  not so many")
         bad += 1
     kernels = {row["correlation"] for row in tables.get("gpu_kernel", [])}
     for kind, row in calls.values():
@@ -135,6 +134,19 @@ def check_sample(tables, totals, one_of):
     return bad
 
 
+def sample_bounds(arguments):
+    """How many launches are recorded singly, of how many there are; None: none is asked for."""
+    if "--sampled" in arguments:
+        one_of = int(arguments[arguments.index("--sampled") + 1])
+        # The first call of each function and thread, and a group that was cut short, are on top.
+        return lambda launches: (launches / one_of - 8, launches / one_of + 16)
+    if "--singly" in arguments:
+        at = arguments.index("--singly")
+        least, most = (int(percent) / 100 for percent in arguments[at + 1:at + 3])
+        return lambda launches: (least * launches, most * launches)
+    return None
+
+
 def main():
     events, tables = read_log(sys.argv[1]), read_dump(sys.argv[2])
     totals = tables.get("total", [])
@@ -148,8 +160,9 @@ def main():
             del got[key]  # calls about graphs that the log leaves out
     bad = compare("calls", wanted, got)
     bad += compare("work of the GPU", wanted_work(events), got_work(totals))
-    if "--sampled" in sys.argv:
-        bad += check_sample(tables, totals, int(sys.argv[sys.argv.index("--sampled") + 1]))
+    bounds = sample_bounds(sys.argv)
+    if bounds:
+        bad += check_sample(tables, totals, bounds)
     else:
         lone = [kind for kind in ("copy", "set", "launch", "sync", "gemm", "gpu_kernel", "gpu_copy")
                 for row in tables.get(kind, []) if row.get("status", "0") == "0"]

@@ -157,8 +157,10 @@ bool call_totals_replace_calls(const struct model *model)
 
 const char *call_totals_reason(const struct model *model)
 {
-	return model->recording == RECORDED_SUMS
-		       ? "calls and GPU work were only summed (GPUTRACE_MODE=summary)"
+	if (model->recording == RECORDED_SUMS)
+		return "calls and GPU work were only summed (GPUTRACE_MODE=summary)";
+	return model->recording == RECORDED_BY_RATE
+		       ? "launches were sampled (GPUTRACE_SAMPLE_RATE)"
 		       : "launches were sampled (GPUTRACE_SAMPLE_LAUNCHES)";
 }
 
