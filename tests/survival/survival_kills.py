@@ -168,4 +168,46 @@ def stop_collector_for_a_while(case):
     case.expect_counted(Trace(case, job.trace()), CALLS)
 
 
-CASES = [kill_job, kill_collector, kill_both, stop_collector, stop_collector_for_a_while]
+def stop_job(case):
+    """A job that is stopped for two seconds (^Z, a scheduler that suspends it) is not taken for dead:
+    its collector goes on with it when it goes on."""
+    for _ in range(max(1, rounds_of(ROUNDS) // 6)):
+        job = Job(case, FINITE)
+        job.wait_for_file()
+        time.sleep(random.uniform(0, LATEST_S / 3))
+        ledger = job.ledger()
+        send(job.process.pid, STOP)
+        time.sleep(0.1)
+        before = ledger.calls()
+        time.sleep(2)
+        expect(job.collector(), "the collector has left a job that is only stopped")
+        expect(ledger.calls() == before, "the job was not stopped")
+        send(job.process.pid, CONTINUE)
+        result = job.wait()
+        case.expect_unchanged(FINITE, result, 4)
+        trace = Trace(case, job.trace())
+        expect(trace.ending == "exited", f"the ending is {trace.ending}")
+        case.expect_counted(trace, CALLS)
+
+
+def stop_job_then_kill(case):
+    """Killed while it is stopped: a stopped process has no last words, all of it is in the rings."""
+    job = Job(case, FOREVER)
+    job.wait_for_file()
+    time.sleep(0.1)
+    send(job.process.pid, STOP)
+    time.sleep(0.5)
+    job.kill()
+    job.wait()
+    path = job.trace()
+    await_file(path, case.gputrace)
+    trace = Trace(case, path)
+    calls = job.ledger().calls()
+    trace.expect_in_order()
+    expect(trace.ending == "killed", f"the ending is {trace.ending}")
+    expect(trace.all_calls() + trace.lost >= calls, f"{trace.all_calls()} of {calls} calls")
+    case.count(2 * calls, trace.events, trace.lost)
+
+
+CASES = [kill_job, kill_collector, kill_both, stop_job, stop_job_then_kill, stop_collector,
+         stop_collector_for_a_while]

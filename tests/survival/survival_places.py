@@ -198,7 +198,7 @@ def no_dev_shm(case):
 
 
 def refused(case):
-    launcher = [f"{case.build}/tests/survival-refuse"]
+    launcher = [f"{case.build}/tests/survival-refuse", "memfd"]
     if subprocess.run([*launcher, "true"]).returncode == 77:
         raise Skip("seccomp filters are not permitted")
     return launcher

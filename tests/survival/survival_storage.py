@@ -195,11 +195,45 @@ def storage_hangs_for_good(case):
     release(folder)
 
 
-def quota_is_used_up(_case):
-    raise Skip("quota does not hold for root, as whom these tests run; a write that fails with EDQUOT "
-               "takes the way of ENOSPC, which disk_gets_full shows")
+def writes_are_slow(case):
+    """Every write takes 150 ms more, as on a busy network file system: longer than rings hold. What
+    comes meanwhile waits in the collector's memory."""
+    launcher = [f"{case.build}/tests/survival-slow", "150"]
+    if subprocess.run([*launcher, "true"]).returncode == 77:
+        raise Skip("seccomp listeners are not permitted")
+    job = Job(case, PACED, launcher=launcher)
+    result = job.wait()
+    # At its end the job waits for its file, for a bounded time.
+    case.expect_unchanged(PACED, result, 4, launcher=launcher)
+    path = job.wait_for_late_file()
+    expect(path, "no file")
+    await_file(path, case.gputrace)
+    trace = Trace(case, path)
+    expect(trace.ending == "exited", f"the ending is {trace.ending}")
+    case.expect_counted(trace, CALLS)
+
+
+def quota_is_used_up(case):
+    """Writes beyond 256 KiB fail with EDQUOT: a quota itself does not hold for root, as whom these
+    tests run."""
+    limit = 256 * 1024
+    launcher = [f"{case.build}/tests/survival-refuse", str(limit)]
+    if subprocess.run([*launcher, "true"]).returncode == 77:
+        raise Skip("seccomp filters are not permitted")
+    job = Job(case, PACED, launcher=launcher)
+    result = job.wait()
+    case.expect_unchanged(PACED, result, 2, launcher=launcher)
+    path = job.trace()
+    expect(path, "no file")
+    await_file(path, case.gputrace)
+    expect(os.path.getsize(path) < limit + (64 << 10), "a file beyond the quota")
+    trace = Trace(case, path)
+    expect(trace.ending == "exited", f"the ending is {trace.ending}")
+    expect(trace.events > 100, "nothing of what had room is there")
+    case.expect_counted(trace, CALLS)
+    case.note("EDQUOT by seccomp, for writes beyond 256 KiB")
 
 
 CASES = [disk_gets_full, disk_was_full_for_a_while, disk_is_full_from_the_start,
          directory_is_read_only, directory_is_missing, directory_vanishes, storage_hangs,
-         storage_hangs_for_good, quota_is_used_up]
+         storage_hangs_for_good, writes_are_slow, quota_is_used_up]
