@@ -263,12 +263,12 @@ static void adapt_sleep(struct collector *collector, size_t taken)
 }
 
 /* Tables are read after the rings: what a record in a ring tells is in no table before it. */
-static void read_totals(struct collector *collector, uint64_t ticks, bool all)
+static void read_totals(struct collector *collector, uint64_t ticks, enum totals_look look)
 {
 	if (!totals_reader_is_needed(&collector->totals))
 		return;
-	drain_totals(&collector->drain, &collector->totals, ticks, all);
-	if (all)
+	drain_totals(&collector->drain, &collector->totals, ticks, look);
+	if (look != TOTALS_ENDED)
 		live_marks_summed(&collector->live_marks, collector->reader.control,
 				  collector->writer, ticks);
 }
@@ -289,7 +289,9 @@ static void poll_once(struct collector *collector)
 	taken = drain_run(&collector->drain);
 	live_marks_poll(&collector->live_marks, control, collector->writer, ticks);
 	read_totals(collector, ticks,
-		    request != collector->flush_done || now_ns >= collector->next_totals_ns);
+		    request != collector->flush_done || now_ns >= collector->next_totals_ns
+			    ? TOTALS_ALL
+			    : TOTALS_ENDED);
 	if (now_ns >= collector->next_totals_ns)
 		collector->next_totals_ns = now_ns + SLOW_NS;
 	if (request != collector->flush_done || now_ns >= collector->next_flush_ns) {
@@ -337,7 +339,7 @@ static int finish(struct collector *collector, struct error *err)
 
 	/* A thread of a living job may commit a few more records meanwhile; they belong in too. */
 	drain_run(&collector->drain);
-	read_totals(collector, ticks, true);
+	read_totals(collector, ticks, TOTALS_LAST);
 	drain_count_drops(&collector->drain);
 	if (collector->session_end == SESSION_EXITED) {
 		do {

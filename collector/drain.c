@@ -12,7 +12,6 @@
 #include "error.h"
 #include "record_check.h"
 #include "small_file.h"
-#include "totals_reader.h"
 #include "trace_writer.h"
 
 static void write_records(struct drain *drain, uint32_t thread, const void *records, size_t bytes)
@@ -164,11 +163,12 @@ size_t drain_run(struct drain *drain)
 	return ring_reader_drain(drain->reader, &sink);
 }
 
-void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks, bool all)
+void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks,
+		  enum totals_look look)
 {
 	const struct ring_sink sink = sink_of(drain);
 
-	totals_reader_run(totals, &sink, now_ticks, all);
+	totals_reader_run(totals, &sink, now_ticks, look);
 }
 
 void drain_count_drops(struct drain *drain)

@@ -12,11 +12,11 @@
 
 #include "record.h"
 #include "ring_reader.h"
+#include "totals_reader.h"
 
 #define DRAIN_MAX_DEVICES  32
 #define DRAIN_DEVICE_BYTES 512
 
-struct totals_reader;
 struct trace_writer;
 
 struct drain_thread {
@@ -53,6 +53,7 @@ void drain_count_drops(struct drain *drain);
 void drain_refresh(struct drain *drain);
 
 /* Takes what tables of totals have gained: of all threads, or of those that have ended. */
-void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks, bool all);
+void drain_totals(struct drain *drain, struct totals_reader *totals, uint64_t now_ticks,
+		  enum totals_look look);
 
 #endif

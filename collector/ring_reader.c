@@ -183,6 +183,13 @@ static uint32_t thread_number(struct ring_reader *reader, const struct ring_view
 	return ++reader->threads;
 }
 
+static size_t place_of(uint32_t thread_id, uint64_t claimed_ticks)
+{
+	uint64_t hash = (claimed_ticks ^ thread_id) * 0x9e3779b97f4a7c15ull;
+
+	return (hash >> 32) % RING_THREADS_MET;
+}
+
 /* What follows in the ring is another thread's. */
 static void meet_thread(struct ring_reader *reader, struct ring_view *view, uint32_t thread_id,
 			uint64_t claimed_ticks, const struct ring_sink *sink)
@@ -194,6 +201,8 @@ static void meet_thread(struct ring_reader *reader, struct ring_view *view, uint
 	view->claimed_ticks = claimed_ticks;
 	view->thread = thread_number(reader, view);
 	view->known = true;
+	reader->met[place_of(thread_id, claimed_ticks)] =
+		(struct ring_thread){claimed_ticks, thread_id, view->thread};
 	if (view->thread > threads)
 		sink->thread(sink->context, view->thread, view->thread_id, view->claimed_ticks);
 }
@@ -406,6 +415,10 @@ void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink 
 uint32_t ring_reader_thread(const struct ring_reader *reader, uint32_t thread_id,
 			    uint64_t claimed_ticks)
 {
+	const struct ring_thread *met = &reader->met[place_of(thread_id, claimed_ticks)];
+
+	if (met->thread && met->thread_id == thread_id && met->claimed_ticks == claimed_ticks)
+		return met->thread;
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
 		const struct ring_view *view = &reader->views[i];
 

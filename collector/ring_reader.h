@@ -42,6 +42,15 @@ struct ring_view {
 	bool damaged; /* counted already for this generation */
 };
 
+/* Threads whose rings went on to others at once are known for a while by this. */
+#define RING_THREADS_MET 4096u
+
+struct ring_thread {
+	uint64_t claimed_ticks;
+	uint32_t thread_id;
+	uint32_t thread; /* 0: none */
+};
+
 struct ring_reader {
 	int memfd;
 	uint8_t *base; /* the whole memory, where there is no descriptor; NULL: there is one */
@@ -53,6 +62,7 @@ struct ring_reader {
 	uint8_t *staging;
 	uint32_t fill_percent; /* of the fullest ring when it was drained last */
 	struct ring_view views[RING_SLOT_COUNT];
+	struct ring_thread met[RING_THREADS_MET]; /* by what identifies them; newer ones stay */
 };
 
 /* Maps and checks the control region. -EPROTO: not a session, or another major version. */
@@ -68,7 +78,8 @@ size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sin
 /* Reports what the producers dropped since the last call. */
 void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink);
 
-/* Number of the thread that owns or owned a ring, by what its slot says; 0: none was met. */
+/* Number of the thread that owns or owned a ring, by what its slot or record of an owner says; 0:
+ * none was met, or so many since that it is forgotten. */
 uint32_t ring_reader_thread(const struct ring_reader *reader, uint32_t thread_id,
 			    uint64_t claimed_ticks);
 

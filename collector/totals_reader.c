@@ -188,18 +188,18 @@ static void read_rows(struct totals_view *view, const struct ring_sink *sink, ui
 	view->since_ticks = now_ticks;
 }
 
-/* False: its ring has not been met yet, the next look will know more. */
+/* False: its ring has not been met yet, the next look, if there is one, will know more. */
 static bool find_thread(struct totals_reader *reader, struct totals_view *view,
-			const struct ring_table *table)
+			const struct ring_table *table, enum totals_look look)
 {
 	if (!view->thread)
 		view->thread =
 			ring_reader_thread(reader->rings, table->thread_id, table->claimed_ticks);
-	return view->thread || ++view->missed > MISSES;
+	return view->thread || look == TOTALS_LAST || ++view->missed > MISSES;
 }
 
 static void visit(struct totals_reader *reader, uint32_t index, const struct ring_sink *sink,
-		  uint64_t now_ticks, bool all)
+		  uint64_t now_ticks, enum totals_look look)
 {
 	struct ring_table *table = &ring_tables(reader->rings->control)[index];
 	struct totals_view *view = &reader->views[index];
@@ -212,19 +212,24 @@ static void visit(struct totals_reader *reader, uint32_t index, const struct rin
 	generation = table->generation;
 	if (!view->known || view->generation != generation)
 		meet_owner(reader, view, table, generation, sink);
-	if (!find_thread(reader, view, table) || (state == RING_SLOT_LIVE && !all))
+	if (!find_thread(reader, view, table, look) ||
+	    (state == RING_SLOT_LIVE && look == TOTALS_ENDED))
 		return;
 	read_rows(view, sink, now_ticks);
-	if (state != RING_SLOT_RETIRED)
+	/* A thread may have taken the table over and left it again since it was read: once it is
+	 * ours, what came meanwhile is read too. */
+	if (state != RING_SLOT_RETIRED ||
+	    !atomic_compare_exchange_strong_explicit(&table->state, &state, RING_SLOT_CLAIMED,
+						     memory_order_acquire, memory_order_relaxed))
 		return;
+	read_rows(view, sink, now_ticks);
 	/* Pairs with the acquire of the thread that claims the slot next. */
-	atomic_compare_exchange_strong_explicit(&table->state, &state, RING_SLOT_FREE,
-						memory_order_release, memory_order_relaxed);
+	atomic_store_explicit(&table->state, RING_SLOT_FREE, memory_order_release);
 }
 
 void totals_reader_run(struct totals_reader *reader, const struct ring_sink *sink,
-		       uint64_t now_ticks, bool all)
+		       uint64_t now_ticks, enum totals_look look)
 {
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
-		visit(reader, i, sink, now_ticks, all);
+		visit(reader, i, sink, now_ticks, look);
 }

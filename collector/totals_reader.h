@@ -32,6 +32,12 @@ struct totals_view {
 	bool damaged; /* counted already for this generation */
 };
 
+enum totals_look {
+	TOTALS_ENDED, /* only threads that have ended */
+	TOTALS_ALL,
+	TOTALS_LAST /* all, and there is no later look: also of threads that the rings never told */
+};
+
 struct totals_reader {
 	struct ring_reader *rings;
 	struct totals_view views[RING_SLOT_COUNT];
@@ -41,9 +47,8 @@ void totals_reader_init(struct totals_reader *reader, struct ring_reader *rings)
 void totals_reader_close(struct totals_reader *reader);
 /* Whether the session has tables at all. */
 bool totals_reader_is_needed(const struct totals_reader *reader);
-/* Records of what was added up to now_ticks: by all threads, or only by those that have ended,
- * whose tables are free then. */
+/* Records of what was added up to now_ticks. Tables of threads that have ended are free then. */
 void totals_reader_run(struct totals_reader *reader, const struct ring_sink *sink,
-		       uint64_t now_ticks, bool all);
+		       uint64_t now_ticks, enum totals_look look);
 
 #endif

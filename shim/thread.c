@@ -160,25 +160,22 @@ struct thread *thread_attach(void)
 		thread->claimed_ticks = ticks_now();
 		thread->device = DEVICE_UNKNOWN;
 		bool has_ring = ring_get(thread);
-		if (!has_ring || pthread_setspecific(exit_key, thread)) {
-			if (has_ring)
-				session_ring_retire(thread->ring.slot, thread->ring.head, false);
+		/* Without a place for its totals it would tell half the truth. */
+		bool has_place = has_ring && totals_attach(thread);
+		if (!has_place || pthread_setspecific(exit_key, thread)) {
+			if (has_place)
+				totals_retire(thread);
 			else
 				atomic_store_explicit(&no_ring_until_ns,
 						      ticks_monotonic() + NO_RING_PAUSE_NS,
 						      memory_order_relaxed);
+			if (has_ring)
+				session_ring_retire(thread->ring.slot, thread->ring.head, false);
 			block_give(thread);
 			thread = NULL;
 		} else {
 			site_thread_attach(thread);
 			thread->is_live = 1;
-			if (!totals_attach(thread)) {
-				/* Without a place for its totals it would tell half the truth. */
-				session_ring_retire(thread->ring.slot, thread->ring.head, false);
-				site_thread_retire(thread);
-				block_give(thread);
-				thread = NULL;
-			}
 		}
 	}
 	thread_now = thread ? thread : &thread_idle;

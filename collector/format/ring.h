@@ -128,7 +128,10 @@ struct ring_header {
 /*
  * A table of totals: row_count rows at `offset`. It belongs to one thread, which only ever adds; a
  * larger one, or another thread, claims another slot. A slot that becomes FREE keeps its memory,
- * which its next owner empties before LIVE. A killed process leaves all that it summed.
+ * which its next owner empties before LIVE. Where no other can be had, a thread takes a RETIRED one
+ * over (to LIVE, same generation) and adds to what is in it; so a collector takes a RETIRED one for
+ * itself (CLAIMED) before the look after which it is FREE. A killed process leaves all that it
+ * summed.
  */
 struct ring_table {
 	_Atomic uint32_t state; /* enum ring_slot_state, with the same orders */

@@ -103,6 +103,14 @@ def totals_many_threads(case):
         expect_exact(case, job, threads * calls, threads * bytes_of(calls))
 
 
+def totals_short_threads(case):
+    """Tables are handed on from thread to thread."""
+    arguments = ["--threads", 50, "--rounds", 40, "--calls", 20]
+    job = Job(case, arguments, extra=SUMMARY)
+    case.expect_unchanged(arguments, job.wait(), 4)
+    expect_exact(case, job, 50 * 40 * 20, 50 * 40 * bytes_of(20))
+
+
 def totals_many_sites(case):
     """More sites than a table can tell apart: what finds no row is summed in one for all others."""
     case.job = f"{case.build}/tests/survival-sites"
@@ -117,4 +125,5 @@ def totals_many_sites(case):
     case.note(f"{len(totals.rows) - 1} sites and {others[0]['count']} calls of others")
 
 
-CASES = (totals_kill_job, totals_kill_both, totals_many_threads, totals_many_sites)
+CASES = (totals_kill_job, totals_kill_both, totals_many_threads, totals_short_threads,
+         totals_many_sites)
