@@ -49,6 +49,8 @@ void capture_copy_3d_peer(struct call *call, const struct cudaMemcpy3DPeerParms 
 			  const void *stream, unsigned int flags);
 void capture_copy_driver_3d_peer(struct call *call, const CUDA_MEMCPY3D_PEER *copy,
 				 const void *stream, unsigned int flags);
+/* Of one element of an array; 0 where the driver may not be asked. */
+uint64_t capture_array_element_bytes(const void *array);
 /* One record for all copies of the batch. */
 void capture_copy_batch(struct call *call, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
 			const size_t *sizes, size_t count, const void *stream);

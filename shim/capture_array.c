@@ -5,6 +5,8 @@
  */
 #include "capture.h"
 
+#include "device.h"
+
 enum { ARRAY_LAYERED = 1, ARRAY_CUBEMAP = 4 };
 
 struct array_shape {
@@ -82,6 +84,14 @@ static uint64_t channel_bytes(int format)
 	default:
 		return 0;
 	}
+}
+
+uint64_t capture_array_element_bytes(const void *array)
+{
+	CUDA_ARRAY3D_DESCRIPTOR found;
+	if (!array || !device_describe_array(array, &found))
+		return 0;
+	return channel_bytes(found.Format) * found.NumChannels;
 }
 
 void capture_alloc_driver_array(struct call *call, const void *out,

@@ -14,11 +14,32 @@ struct ends {
 	uint8_t dst_kind, src_kind;
 };
 
+/* A call of the runtime whose arguments tell no bytes has those of the driver's copies inside. */
+static inline void note_inner_copy(const struct call *call, uint64_t size_bytes)
+{
+	struct thread *thread = call->thread;
+	if (thread->copied_inside != call->parent) {
+		thread->copied_inside = call->parent;
+		thread->copied_bytes = 0;
+	}
+	thread->copied_bytes += size_bytes;
+}
+
+/* The bytes of a copy whose extent counts the elements of an array. */
+static uint64_t bytes_of_elements(const struct call *call, const void *array, uint64_t elements)
+{
+	if (call->thread->copied_inside == call->id)
+		return call->thread->copied_bytes;
+	return elements * capture_array_element_bytes(array);
+}
+
 static inline __attribute__((always_inline)) void
 put_copy(struct call *call, const struct ends *ends, uint64_t size_bytes, unsigned int direction,
 	 uint32_t peer_device, const void *stream, unsigned int flags)
 {
 	call->flags |= (uint16_t)(flags | captured_flag(call, stream, GRAPH_NODE_COPY));
+	if (call->parent)
+		note_inner_copy(call, size_bytes);
 	struct record_copy *copy = call_record(call, RECORD_KIND_copy, sizeof(*copy));
 	if (!copy)
 		return;
@@ -174,10 +195,11 @@ void capture_copy_3d(struct call *call, const struct cudaMemcpy3DParms *params, 
 	}
 	unsigned int kind = (unsigned int)params->kind;
 	size_t size = params->extent.width * params->extent.height * params->extent.depth;
-	/* With an array on either side, width counts elements: its size is not known here. */
-	if (params->srcArray || params->dstArray)
-		capture_copy_array(call, params->dstPtr.ptr, params->srcPtr.ptr, 0, kind, stream,
-				   flags);
+	const void *array = params->dstArray ? params->dstArray : params->srcArray;
+	/* With an array on either side, width counts elements. */
+	if (array)
+		capture_copy_array(call, params->dstPtr.ptr, params->srcPtr.ptr,
+				   bytes_of_elements(call, array, size), kind, stream, flags);
 	else
 		capture_copy(call, params->dstPtr.ptr, params->srcPtr.ptr, size, kind, stream,
 			     flags);
@@ -273,10 +295,16 @@ void capture_copy_3d_peer(struct call *call, const struct cudaMemcpy3DPeerParms 
 		capture_copy_peer(call, NULL, -1, NULL, -1, 0, stream, flags);
 		return;
 	}
-	bool has_array = params->srcArray || params->dstArray;
-	size_t size = params->extent.width * params->extent.height * params->extent.depth;
-	capture_copy_peer(call, params->dstPtr.ptr, params->dstDevice, params->srcPtr.ptr,
-			  params->srcDevice, has_array ? 0 : size, stream, flags);
+	const void *array = params->dstArray ? params->dstArray : params->srcArray;
+	struct ends ends = {params->dstPtr.ptr, params->srcPtr.ptr, MEMORY_ARRAY, MEMORY_ARRAY};
+	uint64_t size = params->extent.width * params->extent.height * params->extent.depth;
+	if (array)
+		size = bytes_of_elements(call, array, size);
+	if (!params->dstArray)
+		ends.dst_kind = device_kind(ends.dst);
+	if (!params->srcArray)
+		ends.src_kind = device_kind(ends.src);
+	write_copy(call, &ends, size, COPY_PEER, (uint32_t)params->dstDevice, stream, flags);
 }
 
 void capture_copy_driver_3d_peer(struct call *call, const CUDA_MEMCPY3D_PEER *copy,
@@ -330,23 +358,45 @@ static const void *batch_end(const struct batch_operand *operand, uint8_t *kind)
 	return NULL;
 }
 
+/* Many copies of a batch are of one array, whose elements are asked for once. */
+struct batch_array {
+	const void *array;
+	uint64_t element_bytes;
+};
+
+/* With an array the extent counts its elements. */
+static uint64_t batch_copy_bytes(const struct batch_copy *copy, struct batch_array *known)
+{
+	uint64_t size = copy->extent[0] * copy->extent[1] * copy->extent[2];
+	const void *array = NULL;
+	if (copy->destination.type != BATCH_OPERAND_POINTER)
+		array = copy->destination.as.array.array;
+	else if (copy->source.type != BATCH_OPERAND_POINTER)
+		array = copy->source.as.array.array;
+	if (!array)
+		return size;
+	if (known->array != array)
+		*known = (struct batch_array){array, capture_array_element_bytes(array)};
+	return size * known->element_bytes;
+}
+
 void capture_copy_3d_batch(struct call *call, const struct batch_copy *copies, size_t count,
 			   const void *stream)
 {
 	struct ends first = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
 	unsigned int direction = COPY_UNKNOWN;
+	struct batch_array known = {NULL, 0};
 	uint64_t size_bytes = 0;
 	if (call->status || !copies)
 		count = 0;
+	bool is_told = call->thread->copied_inside == call->id;
 	for (size_t i = 0; i < count; i++) {
 		const struct batch_copy *copy = &copies[i];
 		struct ends ends = {NULL, NULL, MEMORY_UNKNOWN, MEMORY_UNKNOWN};
 		ends.src = batch_end(&copy->source, &ends.src_kind);
 		ends.dst = batch_end(&copy->destination, &ends.dst_kind);
-		bool has_array = ends.src_kind == MEMORY_ARRAY || ends.dst_kind == MEMORY_ARRAY;
-		/* With an array the extent counts its elements, whose size is not known here. */
-		if (!has_array)
-			size_bytes += copy->extent[0] * copy->extent[1] * copy->extent[2];
+		if (!is_told)
+			size_bytes += batch_copy_bytes(copy, &known);
 		if (i >= BATCH_LOOKED_AT)
 			continue;
 		unsigned int one = guess_with_arrays(&ends);
@@ -354,6 +404,8 @@ void capture_copy_3d_batch(struct call *call, const struct batch_copy *copies, s
 		if (i == 0)
 			first = ends;
 	}
+	if (is_told && count)
+		size_bytes = call->thread->copied_bytes;
 	write_copy(call, &first, size_bytes, direction, DEVICE_UNKNOWN, stream, COPY_ASYNC);
 }
 

@@ -40,7 +40,8 @@ enum {
 	F(current, cuCtxGetDevice, (int *))                                                        \
 	F(version, cuDriverGetVersion, (int *))                                                    \
 	F(function_name, cuFuncGetName, (const char **, const void *))                             \
-	F(kernel_name, cuKernelGetName, (const char **, const void *))
+	F(kernel_name, cuKernelGetName, (const char **, const void *))                             \
+	F(array, cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR *, const void *))
 
 static struct {
 #define FIELD(field, symbol, params) int(*field) params;
@@ -211,4 +212,15 @@ const char *device_function_name(const void *function)
 	}
 	thread_unmute(before);
 	return name;
+}
+
+bool device_describe_array(const void *array, CUDA_ARRAY3D_DESCRIPTOR *description)
+{
+	if (!may_call() || lifecycle_exiting() || atomic_load(&streams_open_captures) ||
+	    !driver_ready() || !driver.array)
+		return false;
+	struct thread *before = thread_mute();
+	int status = driver.array(description, array);
+	thread_unmute(before);
+	return !status;
 }

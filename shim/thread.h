@@ -49,6 +49,8 @@ struct thread {
 	struct totals *totals; /* totals.c; NULL: every call is a record */
 	uint32_t operation;    /* id of the outermost open call */
 	uint32_t operation_api;
+	uint32_t copied_inside; /* id of the call around the last copies made inside another */
+	uint64_t copied_bytes;	/* by all of these */
 };
 
 /* The calling thread's block, or thread_idle (no ring yet), or thread_muted (our own work). */

@@ -74,8 +74,7 @@ def from_log(event):
         counted = graph in ("capture_end", "instantiate")
         return ("graph", api, graph, event.get("exec", 0), event["nodes"] if counted else 0)
     if "direction" in event:
-        # With an array the arguments count elements, whose size the shim does not know.
-        return ("copy", api, event["direction"], event.get("told_bytes", event["bytes"]))
+        return ("copy", api, event["direction"], event["bytes"])
     if "memset" in name:
         return ("set", api, event["bytes"])
     if "launchkernel" in name:

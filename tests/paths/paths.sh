@@ -125,6 +125,34 @@ case_sizes_beyond_32_bits_are_exact() {
 	done
 }
 
+# With an array on a side the arguments of the runtime count elements. Seen inside, the driver's copy
+# tells the bytes; else the driver tells the array's format, but never while a capture is open.
+case_copies_with_arrays_have_exact_bytes() {
+	export LD_LIBRARY_PATH=$paths/elements GPUTRACE_GPU=off
+	bytes_of() { # API
+		sed -nE "s/^copy\tapi=$1\tstatus=0\t.*bytes=([0-9]+)\t.*/\1/p" "$work/dump.txt" | tr '\n' ' '
+	}
+	same_with_and_without "$paths/prog_elements"
+	has "$work/with.txt" '^asked in a capture: 0$' "no call of ours while a capture is open"
+	dump >"$work/dump.txt"
+	# 100003 * 307 * 11 elements of 16 bytes, of 2, of a format that is unknown; then captured.
+	[ "$(bytes_of cudaMemcpy3D)" = "5403362096 675420262 0 0 " ] || fail "copies: $(bytes_of cudaMemcpy3D)"
+	[ "$(bytes_of cudaMemcpy3DPeer)" = "675420262 " ] || fail "peer: $(bytes_of cudaMemcpy3DPeer)"
+	[ "$(bytes_of cudaMemcpy3DBatchAsync)" = "15403362140 " ] || fail "batch: $(bytes_of cudaMemcpy3DBatchAsync)"
+	[ "$(bytes_of cuMemcpy3DBatchAsync_v2)" = "15403362140 42 " ] || fail "driver's: $(bytes_of cuMemcpy3DBatchAsync_v2)"
+	has "$work/dump.txt" 'copy\tapi=cudaMemcpy3D\tstatus=1\t.*bytes=0\t' "nothing is read for a refused copy"
+	has "$work/dump.txt" 'copy\tapi=cudaMemcpy3DPeer\tstatus=0\t.*source=array\tdestination=array' "kinds of the ends"
+
+	rm "$out"/*
+	ELEMENTS_INSIDE=1 same_with_and_without "$paths/prog_elements"
+	has "$work/with.txt" '^asked in a capture: 0$' "nor when the driver's copies are seen"
+	dump >"$work/dump.txt"
+	[ "$(bytes_of cudaMemcpy3D)" = "2701681048 2701681048 2701681048 27016000 " ] || fail "copies: $(bytes_of cudaMemcpy3D)"
+	[ "$(bytes_of cuMemcpy3D_v2)" = "$(bytes_of cudaMemcpy3D)" ] || fail "the copy inside: $(bytes_of cuMemcpy3D_v2)"
+	[ "$(bytes_of cudaMemcpy3DPeer)" = "2701681048 " ] || fail "peer: $(bytes_of cudaMemcpy3DPeer)"
+	[ "$(bytes_of cudaMemcpy3DBatchAsync)" = "15403362140 " ] || fail "batch: $(bytes_of cudaMemcpy3DBatchAsync)"
+}
+
 case_results_that_are_waited_for_pass() {
 	# Out of memory, a sticky error, not ready.
 	for status in 2 700 600; do

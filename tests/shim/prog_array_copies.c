@@ -90,6 +90,33 @@ static void deep(void)
 	PRINT(cudaMemcpy3D(&parms));
 }
 
+static void peers(const struct cudaChannelFormatDesc *format, struct cudaExtent extent)
+{
+	struct cudaMemcpy3DPeerParms parms = {
+		.srcPtr = {device, PITCH, PITCH, ROWS}, .dstDevice = 1, .extent = {24, 11, 3}};
+	struct cudaMemcpy3DParms read = {.dstPtr = {back, PITCH, PITCH, ROWS},
+					 .extent = extent,
+					 .kind = cudaMemcpyDeviceToHost};
+	cudaArray_t far;
+
+	PRINT(cudaSetDevice(1));
+	PRINT(cudaMalloc3DArray(&far, format, extent, 0));
+	PRINT(cudaSetDevice(0));
+	parms.dstArray = far;
+	parms.dstPos.x = 8;
+	PRINT(cudaMemcpy3DPeer(&parms));
+	parms.srcArray = deep_one;
+	PRINT(cudaMemcpy3DPeer(&parms)); /* a pointer and an array */
+	memset(&parms.srcPtr, 0, sizeof(parms.srcPtr));
+	parms.extent.height = 5;
+	PRINT(cudaMemcpy3DPeerAsync(&parms, stream));
+	PRINT(cudaStreamSynchronize(stream));
+	read.srcArray = far;
+	PRINT(cudaMemcpy3D(&read));
+	print_back("far");
+	PRINT(cudaFreeArray(far));
+}
+
 static void batches(void)
 {
 	struct cudaMemcpy3DBatchOp operations[2] = {
@@ -176,6 +203,7 @@ int main(void)
 	PRINT(cudaStreamCreate(&stream));
 	flat();
 	deep();
+	peers(&pairs, extent);
 	batches();
 	batches_of_12_8();
 	PRINT(cudaStreamDestroy(stream));

@@ -290,7 +290,7 @@ static CUresult find_part(const CUDA_MEMCPY3D_BATCH_OP *operation, struct batch_
 static CUresult measure_batch(struct sim_call *call, const CUDA_MEMCPY3D_BATCH_OP *operations,
 			      size_t count, CUstream stream, size_t *failed)
 {
-	size_t bytes = 0, told_bytes = 0;
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct batch_part part = {0};
@@ -300,12 +300,9 @@ static CUresult measure_batch(struct sim_call *call, const CUDA_MEMCPY3D_BATCH_O
 		if (result)
 			return result;
 		bytes += sim_box_bytes(&part.box);
-		if (operations[i].dst.type == CU_MEMCPY_OPERAND_TYPE_POINTER &&
-		    operations[i].src.type == CU_MEMCPY_OPERAND_TYPE_POINTER)
-			told_bytes += sim_box_bytes(&part.box);
 	}
-	SIM_NOTE(call, "bytes=%zu\ttold_bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu", bytes,
-		 told_bytes, sim_handle(stream), count);
+	SIM_NOTE(call, "bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu", bytes, sim_handle(stream),
+		 count);
 	return CUDA_SUCCESS;
 }
 

@@ -6,8 +6,7 @@
  */
 #include "simrt_internal.h"
 
-/* Bytes per element; 0 for what is no array. */
-static size_t element_bytes(cudaArray_const_t array)
+size_t simrt_element_bytes(cudaArray_const_t array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR found;
 	size_t channel;
@@ -256,7 +255,7 @@ static bool are_sides_good(const struct cudaMemcpy3DParms *p, size_t element)
 {
 	if (!p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr || element == 0)
 		return false;
-	return !p->srcArray || element_bytes(p->srcArray) == element;
+	return !p->srcArray || simrt_element_bytes(p->srcArray) == element;
 }
 
 cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *function,
@@ -269,7 +268,7 @@ cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *f
 	size_t bytes = 0, element = 0;
 
 	if (status == cudaSuccess) {
-		element = element_bytes(p->dstArray ? p->dstArray : p->srcArray);
+		element = simrt_element_bytes(p->dstArray ? p->dstArray : p->srcArray);
 		if (!are_sides_good(p, element))
 			status = cudaErrorInvalidValue;
 		else if (!is_kind_possible(p->kind, p->dstArray != NULL, p->srcArray != NULL))
@@ -284,7 +283,7 @@ cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *f
 							    : via->Memcpy3D(&copy));
 	}
 	return simrt_end(&call, status,
-			 "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\ttold_bytes=0\tstream=0x%llx\tasync=%d"
+			 "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=%d"
 			 "\tdirection=%s",
 			 simrt_address(p->dstArray ? (void *)p->dstArray : p->dstPtr.ptr),
 			 simrt_address(p->srcArray ? (void *)p->srcArray : p->srcPtr.ptr), bytes,
@@ -292,9 +291,9 @@ cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *f
 			 direction_text(other, p->dstArray != NULL));
 }
 
-/* What the log says of a batch: the bytes, those that the arguments alone tell, the direction. */
+/* What the log says of a batch. */
 struct batch_sum {
-	size_t bytes, told_bytes;
+	size_t bytes;
 	const char *direction;
 };
 
@@ -312,13 +311,12 @@ static void add_operation(struct batch_sum *sum, const struct cudaMemcpy3DBatchO
 			to_array ? (from_array ? NULL : from->op.ptr.ptr) : to->op.ptr.ptr;
 
 		direction = direction_text(other, to_array);
-		sum->bytes += extent *
-			      element_bytes(to_array ? to->op.array.array : from->op.array.array);
+		sum->bytes += extent * simrt_element_bytes(to_array ? to->op.array.array
+								    : from->op.array.array);
 	} else {
 		direction = simrt_copy_directions[simrt_copy_kind(cudaMemcpyDefault, to->op.ptr.ptr,
 								  from->op.ptr.ptr)];
 		sum->bytes += extent;
-		sum->told_bytes += extent;
 	}
 	if (!sum->direction)
 		sum->direction = direction;
@@ -344,8 +342,6 @@ cudaError_t simrt_cudaMemcpy3DBatchAsync(const struct simrt_flavour *via, const 
 		status = simrt_from_driver(via->Memcpy3DBatchAsync(
 			numOps, (CUDA_MEMCPY3D_BATCH_OP *)(void *)opList, flags, stream));
 	return simrt_end(&call, status,
-			 "bytes=%zu\ttold_bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu\t"
-			 "direction=%s",
-			 sum.bytes, sum.told_bytes, simrt_address(stream), numOps,
-			 sum.direction ? sum.direction : "unknown");
+			 "bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu\tdirection=%s", sum.bytes,
+			 simrt_address(stream), numOps, sum.direction ? sum.direction : "unknown");
 }

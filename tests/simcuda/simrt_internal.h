@@ -131,6 +131,8 @@ enum cudaMemcpyKind simrt_copy_kind(enum cudaMemcpyKind kind, const void *to, co
 extern const char *const simrt_copy_directions[];
 
 /* simrt_copy_array.c: three dimensions with an array on a side at least. */
+/* Bytes per element of an array; 0 for what is none. */
+size_t simrt_element_bytes(cudaArray_const_t array);
 cudaError_t simrt_copy_deep_array(const struct simrt_flavour *via, const char *function,
 				  const struct cudaMemcpy3DParms *p, cudaStream_t stream,
 				  bool is_async);

@@ -86,7 +86,7 @@ struct peer_copy {
 	void *to;
 	const void *from;
 	int to_device, from_device;
-	size_t bytes;
+	size_t bytes, element; /* element: bytes of what the width counts */
 	const struct cudaMemcpy3DPeerParms *shape;
 	cudaStream_t stream;
 	bool is_async;
@@ -97,23 +97,25 @@ static CUresult copy_shape(const struct simrt_flavour *via, const struct peer_co
 {
 	const struct cudaMemcpy3DPeerParms *p = copy->shape;
 	const CUDA_MEMCPY3D_PEER shape = {
-		.srcXInBytes = p->srcPos.x,
+		.srcXInBytes = p->srcPos.x * (p->srcArray ? copy->element : 1),
 		.srcY = p->srcPos.y,
 		.srcZ = p->srcPos.z,
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcMemoryType = p->srcArray ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE,
+		.srcArray = (CUarray)p->srcArray,
 		.srcDevice = simrt_device_pointer(p->srcPtr.ptr),
 		.srcContext = from,
 		.srcPitch = p->srcPtr.pitch,
 		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
+		.dstXInBytes = p->dstPos.x * (p->dstArray ? copy->element : 1),
 		.dstY = p->dstPos.y,
 		.dstZ = p->dstPos.z,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstMemoryType = p->dstArray ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE,
+		.dstArray = (CUarray)p->dstArray,
 		.dstDevice = simrt_device_pointer(p->dstPtr.ptr),
 		.dstContext = to,
 		.dstPitch = p->dstPtr.pitch,
 		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
+		.WidthInBytes = p->extent.width * copy->element,
 		.Height = p->extent.height,
 		.Depth = p->extent.depth,
 	};
@@ -184,19 +186,24 @@ static cudaError_t run_parms(const struct simrt_flavour *via, const char *functi
 			     const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
 			     bool is_async)
 {
-	struct peer_copy copy = {.shape = p, .stream = stream, .is_async = is_async};
+	struct peer_copy copy = {.element = 1, .shape = p, .stream = stream, .is_async = is_async};
 	cudaError_t wrong = cudaSuccess;
 
 	if (!p) {
 		wrong = cudaErrorInvalidValue;
-	} else if (p->srcArray || p->dstArray) {
-		wrong = cudaErrorNotSupported;
 	} else {
-		copy.to = p->dstPtr.ptr;
-		copy.from = p->srcPtr.ptr;
+		cudaArray_const_t array = p->dstArray ? p->dstArray : p->srcArray;
+
+		copy.to = p->dstArray ? (void *)p->dstArray : p->dstPtr.ptr;
+		copy.from = p->srcArray ? (void *)p->srcArray : p->srcPtr.ptr;
+		copy.element = array ? simrt_element_bytes(array) : 1;
+		if (!copy.element || (p->srcArray && p->srcPtr.ptr) ||
+		    (p->dstArray && p->dstPtr.ptr) ||
+		    (p->srcArray && simrt_element_bytes(p->srcArray) != copy.element))
+			wrong = cudaErrorInvalidValue;
 		copy.to_device = p->dstDevice;
 		copy.from_device = p->srcDevice;
-		copy.bytes = p->extent.width * p->extent.height * p->extent.depth;
+		copy.bytes = p->extent.width * p->extent.height * p->extent.depth * copy.element;
 	}
 	return run_peer(via, function, wrong, &copy);
 }
