@@ -19,6 +19,7 @@ enum {
 	CUPTI_OK = 0,
 	CUPTI_INVALID_PARAMETER = 1,
 	CUPTI_MAX_LIMIT_REACHED = 12, /* no record is left in the buffer */
+	CUPTI_NOT_INITIALIZED = 15,   /* no way to the driver */
 	CUPTI_NOT_SUPPORTED = 27,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
 	CUPTI_UNKNOWN = 999,

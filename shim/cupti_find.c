@@ -173,7 +173,12 @@ const char *cupti_find(struct cupti *cupti)
 	Dl_info info;
 	if (dladdr(any.object, &info) && info.dli_fname)
 		snprintf(cupti->path, sizeof(cupti->path), "%s", info.dli_fname);
-	if (cupti->GetVersion(&cupti->version) || cupti->version < CUPTI_OLDEST_VERSION)
+	/* From 13.5 on it takes a driver to tell the version. */
+	int result = cupti->GetVersion(&cupti->version);
+	if (result)
+		return result == CUPTI_UNKNOWN ? "CUPTI finds no usable driver (999)"
+					       : "cuptiGetVersion failed";
+	if (cupti->version < CUPTI_OLDEST_VERSION)
 		return "this CUPTI is older than that of CUDA 11.8";
 	SHIM_LOG(INFO, "CUPTI: path=\"%s\", version=%u", cupti->path, cupti->version);
 	return NULL;

@@ -309,6 +309,10 @@ static const char *refused(char *text, size_t size)
 	cupti_copies_find(cupti.path, where, sizeof(where));
 	if (!where[0])
 		cupti_copies_find_user(where, sizeof(where));
+	if (!name[0] && !where[0])
+		snprintf(where, sizeof(where),
+			 "no module shows that it does, so it has perhaps a "
+			 "static copy of CUPTI");
 	snprintf(text, size, "another tool in this process uses CUPTI (error 39)%s%s%s%s",
 		 name[0] ? ": " : "", name, where[0] ? "; " : "", where);
 	return text;
@@ -332,8 +336,9 @@ static const char *set_up(char *text, size_t size, char *missing, size_t missing
 	int result = cupti_share_open(&cupti, &what);
 	if (result == CUPTI_MULTIPLE_SUBSCRIBERS)
 		return refused(text, size);
-	if (result == CUPTI_UNKNOWN)
-		return "CUPTI finds no usable driver (error 999)";
+	if (result == CUPTI_UNKNOWN || result == CUPTI_NOT_INITIALIZED)
+		return cupti_kinds_result(&cupti, result, text, size,
+					  "CUPTI finds no usable driver");
 	if (result) {
 		char failed[80];
 		snprintf(failed, sizeof(failed), "%s failed", what);

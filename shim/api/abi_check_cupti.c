@@ -37,6 +37,7 @@ _Static_assert((int)CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE == CUPTI_MEMORY
 _Static_assert((int)CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL == CUPTI_POOL_LOCAL, "pool");
 _Static_assert((int)CUPTI_ACTIVITY_MEMORY_POOL_TYPE_IMPORTED == CUPTI_POOL_IMPORTED, "pool");
 _Static_assert((int)CUPTI_ERROR_INVALID_PARAMETER == CUPTI_INVALID_PARAMETER, "result");
+_Static_assert((int)CUPTI_ERROR_NOT_INITIALIZED == CUPTI_NOT_INITIALIZED, "result");
 _Static_assert((int)CUPTI_ERROR_NOT_SUPPORTED == CUPTI_NOT_SUPPORTED, "result");
 #if CUPTI_API_VERSION >= 130000
 _Static_assert(offsetof(CUpti_SubscriberParams, oldSubscriberName) ==

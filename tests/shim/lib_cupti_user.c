@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tool that uses CUPTI. With COPY it has CUPTI's functions in itself, as one linked with the
- * static library has, and else it is linked against libcupti.
+ * static library has, and shows them. Else it is linked against libcupti, or with all of that in
+ * it, of which nothing is shown.
  */
 #include <stdint.h>
 

@@ -30,6 +30,24 @@ case_records_that_cannot_be_read_are_named() {
 	has "$work/dump.txt" '^info\tgpu_times.failed=cuptiActivityGetNextRecord: .*NOT_SUPPORTED \(27\), \d+ times?$' "why"
 }
 
+# CUPTI's own answers without a driver: 13.5 cannot tell its version then, older ones cannot be subscribed to.
+case_a_cupti_that_cannot_start_says_why() {
+	while IFS='|' read -r fault reason; do
+		rm -f "$out"/*
+		SIMCUDA_CUPTI_FAULT=fail=$fault same_with_and_without "$runtime" copy 3
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" '^copy\t' "$fault: the host trace is whole"
+		has "$work/dump.txt" '^info\tgpu_times.source=none$' "$fault: no source"
+		has "$work/dump.txt" "^info\tgpu_times.reason=$reason\$" "$fault: the reason"
+	done <<-'END'
+		cuptiGetVersion:999|CUPTI finds no usable driver \(999\)
+		cuptiGetVersion|cuptiGetVersion failed
+		cuptiSubscribe:15|CUPTI finds no usable driver: CUPTI_ERROR_NOT_INITIALIZED \(15\)
+		cuptiSubscribe:999|CUPTI finds no usable driver: CUPTI_ERROR_UNKNOWN \(999\)
+		cuptiSubscribe:35|cuptiSubscribe failed: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES \(35\)
+	END
+}
+
 case_nothing_is_said_when_no_call_fails() {
 	same_with_and_without "$runtime" copy 3
 	dump >"$work/dump.txt"

@@ -35,7 +35,8 @@ struct simcupti_options {
 	int64_t clock_step_ns;		       /* at the eighth question for the time */
 	bool is_failing[SIMCUPTI_KINDS];
 	char failing_call[64]; /* "": none */
-	const char *log;       /* SIMCUDA_CUPTI_LOG; NULL: none */
+	int failing_result;
+	const char *log; /* SIMCUDA_CUPTI_LOG; NULL: none */
 };
 const struct simcupti_options *simcupti_options(void);
 /* Attaches to the driver if not yet done. */

@@ -12,7 +12,8 @@
 
 #define EARLY_NS 2000000000u
 
-/* Sizes from an API version on, the newest first; the numbers are those of cuptiGetVersion. */
+/* Sizes from an API version on, the newest first; the numbers are those of cuptiGetVersion, but
+ * that those of 12.0 and 12.1 call themselves 18, as 11.8 does: 19 stands for them here. */
 static const struct {
 	int kind;
 	uint32_t since;

@@ -9,7 +9,8 @@
  *   drop=K         every K-th record is lost and counted
  *   no-KIND        enabling the kind fails; KIND is kernel, memcpy, memcpy2, memset, sync,
  *                  graph, memory, pool or a number
- *   fail=FUNCTION  each call of the function returns 27 (not supported) and does nothing
+ *   fail=FUNCTION  each call of the function returns 27 (not supported) and does nothing;
+ *                  fail=FUNCTION:RESULT another result
  *   shuffle        full buffers come back in another order: third, first, second
  *   empty-buffer   a buffer without a byte in it comes back before each real one
  *   overhead=NS    each flush tells that it took so long
@@ -76,6 +77,15 @@ static int parse_kind(const char *text)
 	return atoi(text);
 }
 
+static void parse_failing_call(const char *text)
+{
+	const char *result = strchr(text, ':');
+	size_t length = result ? (size_t)(result - text) : strlen(text);
+
+	snprintf(options.failing_call, sizeof(options.failing_call), "%.*s", (int)length, text);
+	options.failing_result = result ? atoi(result + 1) : CUPTI_ERROR_NOT_SUPPORTED;
+}
+
 static void parse_fault(const char *fault)
 {
 	int kind;
@@ -91,7 +101,7 @@ static void parse_fault(const char *fault)
 	else if (!strcmp(fault, "empty-buffer"))
 		options.has_empty_buffer = true;
 	else if (!strncmp(fault, "fail=", 5))
-		snprintf(options.failing_call, sizeof(options.failing_call), "%s", fault + 5);
+		parse_failing_call(fault + 5);
 	else if (!strncmp(fault, "overhead=", 9))
 		options.overhead_ns = strtoull(fault + 9, NULL, 10);
 	else if (!strcmp(fault, "no-counters"))
@@ -316,7 +326,8 @@ CUptiResult simcupti_call(const char *function)
 			abort(); /* a test would take the missing line for a call not made */
 		close(file);
 	}
-	return strcmp(now->failing_call, function) != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+	return strcmp(now->failing_call, function) != 0 ? CUPTI_SUCCESS
+							: (CUptiResult)now->failing_result;
 }
 
 CUptiResult simcupti_return(CUptiResult result)
