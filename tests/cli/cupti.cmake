@@ -21,6 +21,7 @@ cupti_test(layouts_exposed_allreduce cupti_layouts exposed_allreduce SIMCUDA_GPU
   --steps 2)
 cupti_test(soak cupti_soak)
 cupti_test(report cupti_report)
+cupti_test(hidden cupti_hidden)
 cupti_test(events_log events_log)
 cupti_test(managed managed)
 

@@ -114,6 +114,36 @@ static const struct quality_kind kinds[] = {
 	 "happened when (ledger, steps, idle time, most rules) is not judged. Allocations are "
 	 "recorded\n"
 	 "singly all the same, so memory is judged as always.\n"},
+	{"GT915", "CUPTI failed in part",
+	 "GPU times were recorded, but calls of CUPTI failed beside that. A kind of GPU work that "
+	 "CUPTI does\n"
+	 "not record is not in the file: the ledger counts its time as idle, and rules about it "
+	 "find\n"
+	 "nothing. Other failed calls are named with CUPTI's own answer; what they were to fetch "
+	 "or\n"
+	 "to switch may be missing.\n"
+	 "Cure: a CUPTI of the driver's version or older (GPUTRACE_CUPTI), and a look for other "
+	 "tools in the process.\n"},
+	{"GT916", "a second CUPTI in the process",
+	 "Another module brings CUPTI's functions, as a library that was linked with a static "
+	 "CUPTI does,\n"
+	 "or a second libcupti is loaded. The recorder shares CUPTI with what uses the same one, "
+	 "and does\n"
+	 "not see what uses the other. While that is at work either side may get no records; where "
+	 "GPU times\n"
+	 "are whole, as many operations as launches, it was not.\n"
+	 "Cure: let the program and the recorder use one CUPTI (GPUTRACE_CUPTI, "
+	 "LD_LIBRARY_PATH).\n"},
+	{"GT917", "launches without GPU times",
+	 "CUPTI was in use the whole time and told of no loss, yet launches have no kernel in the "
+	 "file.\n"
+	 "Somebody else in the process took CUPTI over, perhaps a library with a static copy of "
+	 "it, whose\n"
+	 "names are not visible; or CUPTI failed without saying so. The ledger counts the time of "
+	 "such kernels\n"
+	 "as idle. A few launches just before the end do not count.\n"
+	 "Cure: switch the other profiler off, or record with GPUTRACE_GPU=events, which needs no "
+	 "CUPTI.\n"},
 };
 
 static const struct quality_kind *kind_of(const char *id)
@@ -291,80 +321,14 @@ static void check_ending(const struct model *model, struct quality *quality)
 		    text_take(&text));
 }
 
-/* Pairs of events tell of some operations, and of the waiting around them. */
-static void check_events(const struct model *model, struct quality *quality)
-{
-	const struct event_times *times = &model->event_times;
-	const char *counts = model->source.info(model->source.context, "gpu_times.events");
-	const char *doubt = model->source.info(model->source.context, "gpu_times.events_doubt_ns");
-	struct text text;
-
-	text_init(&text);
-	text_addf(&text,
-		  "GPU times come from pairs of events: %s. They include what the stream "
-		  "waited for.",
-		  counts ? counts : "how many is not told");
-	if (doubt)
-		text_addf(&text, " Against the host's clock they may be off by %.0f us.",
-			  strtod(doubt, NULL) / 1e3 + 0.5);
-	for (int back = 0; back < 2; back++) {
-		if (times->busy_ns[back] > 0)
-			text_addf(&text, " Copies %s: %.1f MiB in %.2f ms.",
-				  back ? "back" : "to the GPU",
-				  (double)times->bytes[back] / 1048576,
-				  (double)times->busy_ns[back] / 1e6);
-	}
-	if (times->collectives)
-		text_addf(&text, " Collectives: %zu in %.2f ms.", times->collectives,
-			  (double)times->collective_ns / 1e6);
-	if (times->launches)
-		text_addf(&text, " Sampled launches: %.1f us on average.",
-			  (double)times->launch_ns / 1e3 / (double)times->launches);
-	text_add(&text, " Most launches have no time, so the ledger and what rests on it cannot be "
-			"made; with CUPTI they can.");
-	quality_add(quality, "GT902", "gpu_operations", (double)times->count, text_take(&text));
-}
-
-/* Why: the time itself is a mark (GT908). */
-static void check_pauses(const struct model *model, struct quality *quality)
-{
-	const char *pauses = model->source.info(model->source.context, "gpu_times.paused");
-
-	if (pauses && model->has_gpu_times)
-		quality_add(quality, "GT902", "gpu_operations", (double)model->op_count,
-			    text_format("GPU times are absent for a part of the recording: %s. "
-					"Steps that it touches are left out.",
-					pauses));
-}
-
-static bool has_gpu_totals(const struct model *model)
-{
-	for (size_t i = 0; i < model->total_count; i++) {
-		if (model->totals[i].kind >= RECORD_KIND_gpu_kernel)
-			return true;
-	}
-	return false;
-}
-
 void quality_check(const struct model *model, struct quality *quality)
 {
 	uint64_t unlinked = 0;
 
 	memset(quality, 0, sizeof(*quality));
 	check_losses(model, quality);
-	if (model->event_times.count)
-		check_events(model, quality);
-	else if (!model->has_gpu_times && !has_gpu_totals(model)) {
-		const char *reason =
-			model->source.info(model->source.context, QUALITY_GPU_REASON_KEY);
-
-		quality_add(
-			quality, "GT902", "gpu_operations", 0,
-			text_format("There are no GPU times in this file%s%s; the ledger cannot be "
-				    "made.",
-				    reason ? ": " : "", reason ? reason : ""));
-	}
-	check_pauses(model, quality);
+	quality_check_times(model, quality);
+	quality_check_launches(model, quality);
 	check_ending(model, quality);
 	quality_check_dropped(model, quality);
 	quality_check_recovered(model, quality);

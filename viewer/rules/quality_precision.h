@@ -19,6 +19,11 @@ void quality_check_unseen(const struct model *model, struct quality *quality);
 void quality_check_counters(const struct model *model, struct quality *quality);
 void quality_check_past(const struct model *model, struct quality *quality);
 
+/* In quality_times.c: where GPU times come from, and which operations have none. */
+void quality_check_times(const struct model *model, struct quality *quality);
+/* In quality_launches.c: launches without a time that nothing explains. */
+void quality_check_launches(const struct model *model, struct quality *quality);
+
 /* In quality.c: a line of one of its kinds; takes over the text. */
 void quality_add(struct quality *quality, const char *id, const char *value_key, double value,
 		 char *text);
