@@ -100,8 +100,17 @@ char *text_format(const char *format, ...)
 	return text_take(&text);
 }
 
+struct text_number text_count(double count)
+{
+	struct text_number number;
+
+	/* "%.3g" would write 999.7 as 1e+03. */
+	snprintf(number.text, sizeof(number.text), count >= 999.5 ? "%.0f" : "%.3g", count);
+	return number;
+}
+
 const char *text_noun(double count, const char *one, const char *many)
 {
-	/* "%.4g" prints what is this near as 1. */
-	return count > 0.99995 && count < 1.00005 ? one : many;
+	/* "%.3g" prints what is this near as 1. */
+	return count > 0.9995 && count < 1.005 ? one : many;
 }

@@ -25,7 +25,13 @@ void text_addv(struct text *text, const char *format, va_list arguments)
 const char *text_string(const struct text *text);
 /* The string as its own allocation; the text is empty afterwards. */
 char *text_take(struct text *text);
-/* The noun for a count as it is printed: `one` for 1, else `many`. */
+/* A count that may be a mean: whole from 1,000 on, three digits below ("4107", "0.167"). By value,
+ * so that several fit into one call of printf. */
+struct text_number {
+	char text[32];
+};
+struct text_number text_count(double count);
+/* The noun for a count as text_count() prints it: `one` for 1, else `many`. */
 const char *text_noun(double count, const char *one, const char *many);
 /* sprintf into a fresh allocation. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,6 +13,7 @@ from pathlib import Path
 CODE = {".c", ".h", ".cu", ".S"}
 SCRIPTS = {".sh", ".py", ".awk"}
 FILE_LINES, FUNCTION_LINES = 500, 80
+RECORDS = "collector/format/record.def"
 
 # Who may include whose headers. A file belongs to the longest prefix that matches. For a list that
 # has single headers, those are all that may be included from outside.
@@ -166,6 +167,11 @@ def check_tables(repository, names):
         if not re.search(rf"\b{command}\b", tests):
             yield f"viewer/commands/commands.def: {command} is in no test"
     yield from check_option_manual(repository)
+    yield from check_command_manuals(repository)
+    page = (repository / "viewer/man/gputrace-dump.md").read_text()
+    for kind in re.findall(r"^RECORD\(\d+, (\w+), FIXED", (repository / RECORDS).read_text(), flags=re.M):
+        if f"*{kind}*" not in page:
+            yield f"viewer/man/gputrace-dump.md: --kind {kind} is not named"
 
 
 def check_option_manual(repository):
@@ -181,8 +187,45 @@ def check_option_manual(repository):
         default = default.strip('"')
         if not entry:
             yield f"shim/options.def: {variable} is not in {manual.name}"
-        elif default != "NULL" and f"Default: {default}." not in " ".join(entry.group(1).split()):
+        elif default != "NULL" and not re.search(
+                rf'Default: "?{re.escape(default)}"?[. ]', " ".join(entry.group(1).split()) + " "):
             yield f"{manual.name}: {variable} does not have the default {default}"
+
+
+def check_command_manuals(repository):
+    """Command line, --help and man page of a command know the same options."""
+    overview = (repository / "viewer/man/gputrace.md").read_text()
+    for command in rows(repository, "viewer/commands/commands.def", "COMMAND"):
+        source = f"viewer/commands/cmd_{command}.c"
+        manual = f"viewer/man/gputrace-{command.replace('_', '-')}.md"
+        if not (repository / source).is_file() or not (repository / manual).is_file():
+            continue  # check_tables says so
+        text, page = (repository / source).read_text(), (repository / manual).read_text()
+        taken = set(re.findall(r'\{"([a-z-]+)", \w+_argument', text)) | set(
+            re.findall(r'strcmp\(argv\[\w+\], "--([a-z-]+)"', text))
+        taken -= {"help", "color"}
+        # A usage may be broken over several literals.
+        usage = re.search(r'usage\[\] =\s+(.*?);\n', text, flags=re.S).group(1)
+        helped = set(re.findall(r"--([a-z]+(?:-[a-z]+)*)", re.sub(r'"\s*"', "", usage)))
+        page = page.replace("\\--", "--")
+        parts = re.split(r"^# (.*)\n", page, flags=re.M)
+        parts = dict(zip(parts[1::2], parts[2::2]))
+        synopsis = set(re.findall(r"\*\*--([a-z-]+)", parts["SYNOPSIS"]))
+        short = set(re.findall(r"\*\*-([a-zA-Z])\b", parts["SYNOPSIS"]))
+        lines = [l for l in parts.get("OPTIONS", "").splitlines() if l.startswith("**-")]
+        described = set(re.findall(r"\*\*--([a-z-]+)", " ".join(lines)))
+        for line in lines:
+            names = re.search(r"\*\*-([a-zA-Z])\*\*[^,]*, \*\*--([a-z-]+)", line)
+            if names and names.group(1) in short:
+                synopsis.add(names.group(2))
+        for option in sorted(taken | described | synopsis):
+            for where, known in (("the command", taken), (f"the usage in {source}", helped),
+                                 (f"SYNOPSIS of {manual}", synopsis),
+                                 (f"OPTIONS of {manual}", described)):
+                if option not in known:
+                    yield f"{manual}: --{option} is unknown to {where}"
+        if f"**{command.replace('_', '-')}**\n" not in overview:
+            yield f"viewer/man/gputrace.md: {command} is not listed"
 
 
 def check_cases(repository, names):

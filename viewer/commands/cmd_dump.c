@@ -19,7 +19,9 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-	"usage: gputrace dump [--format text|tsv|json] [--kind NAME]... TRACE\n"
+	"usage: gputrace dump [--format text|tsv|json] [--json] [--kind NAME]... [--from S] [--to "
+	"S]\n"
+	"                     TRACE\n"
 	"\n"
 	"Prints every event with all its fields; times are nanoseconds since the session began, "
 	"units stand\n"
@@ -30,14 +32,15 @@ static const char usage[] =
 	"                   header; json: one document (schema gputrace.dump/1)\n"
 	"  --json           the same as --format json\n"
 	"  --kind NAME      only this kind (call, sync, copy, set, launch, memory, gemm, conv, "
-	"mark,\n"
-	"                   block, gpu_kernel, gpu_copy, gpu_set, gpu_sync, clock, loss, site); "
-	"may be "
-	"repeated\n"
+	"graph,\n"
+	"                   communicator, collective, mark, block, gpu_kernel, gpu_copy, gpu_set,\n"
+	"                   gpu_sync, gpu_graph, gpu_memory, gpu_pool, sample, pages, total, "
+	"clock,\n"
+	"                   loss, site); may be repeated\n"
 	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
 	"                   start; with a minus, before its end\n"
 	"\n"
-	"Exit status: 0, or 4 when the trace cannot be read.\n";
+	"Exit status: 0, 2 wrong usage, 4 when the trace cannot be read.\n";
 
 enum dump_format { DUMP_TEXT, DUMP_TSV, DUMP_JSON };
 

@@ -18,6 +18,8 @@ static const char usage[] = "usage: gputrace explain [--json] [ID]\n"
 			    "pcie_bound. Without ID,\n"
 			    "lists all.\n"
 			    "\n"
+			    "  --json   print JSON (schema gputrace.explain/1)\n"
+			    "\n"
 			    "Exit status: 0, or 2 when there is no such finding.\n";
 
 static void list_all(bool is_json)

@@ -21,13 +21,15 @@ static const char usage[] =
 	"Writes traces in the formats of other programs, to standard output or a file.\n"
 	"\n"
 	"  --to FORMAT       collapsed: stacks for flamegraph.pl and inferno; speedscope: for\n"
-	"                    https://www.speedscope.app; chrome: a timeline for Perfetto\n"
+	"                    https://www.speedscope.app; chrome: a timeline for Perfetto;\n"
+	"                    memory: live memory after every call that changed it\n"
 	"  --weight WEIGHT   what a stack weighs: gpu_time (default), bytes, lost_time (of steady\n"
-	"                    steps) or host_time; not for chrome\n"
+	"                    steps) or host_time; not for chrome and memory\n"
 	"  -o, --output FILE write there instead of to standard output\n"
 	"  --debuginfod      let debugging information be fetched as DEBUGINFOD_URLS says\n"
 	"\n"
-	"Exit status: 0, 1 when the output cannot be written, 3 when there is nothing of this "
+	"Exit status: 0, 1 when the output cannot be written, 2 wrong usage, 3 when there is "
+	"nothing of this "
 	"weight,\n"
 	"or 4 when a trace cannot be read.\n";
 
@@ -118,10 +120,11 @@ static int take_option(char **argv, int option, struct options *options)
 	case 't':
 		options->export = exports_find(optarg);
 		if (!options->export)
-			return command_usage_error(argv[0],
-						   "--to is collapsed, speedscope or chrome, not "
-						   "\"%s\".",
-						   optarg);
+			return command_usage_error(
+				argv[0],
+				"--to is collapsed, speedscope, chrome or memory, not "
+				"\"%s\".",
+				optarg);
 		return 0;
 	case 'w':
 		options->has_weight = true;

@@ -29,11 +29,12 @@ static int run(int argc, char **argv)
 	       "\n"
 	       "Commands:\n");
 	for (unsigned i = 0; i < commands_count(); i++)
-		printf("  %-9s %s\n", commands_all[i]->name, commands_all[i]->summary);
+		printf("  %-12s %s\n", commands_all[i]->name, commands_all[i]->summary);
 	printf("\n"
 	       "gputrace COMMAND --help says more; gputrace --version prints the version.\n"
-	       "Exit status: 0 ok, 1 gate failed, 2 usage, 3 could not be judged, 4 unreadable\n"
-	       "input; record passes its command's status on.\n");
+	       "Exit status: 0 ok, 1 gate failed, fault found or output not written, 2 usage, 3 "
+	       "could\n"
+	       "not be judged, 4 unreadable input; record passes its command's status on.\n");
 	return EXIT_OK;
 }
 

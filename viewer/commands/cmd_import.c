@@ -22,7 +22,7 @@
 
 /* clang-format off */
 static const char usage[] =
-"usage: gputrace import [options] RECORDING...\n"
+"usage: gputrace import [-o FILE | -d DIR] [-f] [-p] [-P PID] [--json] RECORDING...\n"
 "\n"
 "Turns recordings of other tools into traces: PyTorch profiler JSON (also .gz and .zst), nsys\n"
 "exports (nsys export --type sqlite), PyTorch memory snapshots and NCCL flight recorder dumps.\n"
@@ -36,7 +36,7 @@ static const char usage[] =
 "  -p, --partial       keep what a recording holds that is cut short\n"
 "  --json              print JSON (schema gputrace.import/1)\n"
 "\n"
-"Exit status: 0, 1 when a trace cannot be written, 4 when a recording cannot be read. The other\n"
+"Exit status: 0, 1 when a trace cannot be written, 2 wrong usage, 4 when a recording cannot be read. The other\n"
 "recordings are imported nevertheless.\n";
 /* clang-format on */
 

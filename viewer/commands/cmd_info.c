@@ -21,7 +21,7 @@ static const char usage[] = "usage: gputrace info [--json] TRACE|DIRECTORY...\n"
 			    "\n"
 			    "  --json   print JSON (schema gputrace.info/1)\n"
 			    "\n"
-			    "Exit status: 0, or 4 when a trace cannot be read.\n";
+			    "Exit status: 0, 2 wrong usage, 4 when a trace cannot be read.\n";
 
 struct kind_counts {
 	uint64_t counts[RECORD_KIND_LIMIT];

@@ -21,8 +21,8 @@
 enum { EXIT_RECORD_FAILED = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static const char usage[] =
-	"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|off] [--no-deepbind] "
-	"[--dry-run]\n"
+	"usage: gputrace record [-o DIRECTORY] [--name NAME] [--gpu cupti|events|off]\n"
+	"                       [--keep-last TIME] [--max-size SIZE] [--no-deepbind] [--dry-run]\n"
 	"                       -- COMMAND...\n"
 	"\n"
 	"Runs COMMAND with libgputrace.so preloaded; each of its processes that uses CUDA writes "
@@ -31,7 +31,9 @@ static const char usage[] =
 	"\n"
 	"  -o, --output DIRECTORY  where the files go; default: the current directory\n"
 	"  --name NAME             first part of the files' names; default: the program's name\n"
-	"  --gpu cupti|off         off records host calls only\n"
+	"  --gpu WHERE             GPU times from: cupti (default); events: pairs of events, where "
+	"CUPTI\n"
+	"                          cannot be had; off: host calls only\n"
 	"  --keep-last TIME        keep only the last part of the run, such as 10m (a flight "
 	"recorder)\n"
 	"  --max-size SIZE         keep the file below this size, such as 2G, by dropping its "
@@ -317,9 +319,11 @@ static int run(int argc, char **argv)
 			options.name = optarg;
 			break;
 		case 'g':
-			if (strcmp(optarg, "cupti") != 0 && strcmp(optarg, "off") != 0)
+			if (strcmp(optarg, "cupti") != 0 && strcmp(optarg, "events") != 0 &&
+			    strcmp(optarg, "off") != 0)
 				return command_usage_error(
-					argv[0], "--gpu is cupti or off, not \"%s\".", optarg);
+					argv[0], "--gpu is cupti, events or off, not \"%s\".",
+					optarg);
 			options.gpu = optarg;
 			break;
 		case 'k':

@@ -19,14 +19,17 @@
 #include "xmalloc.h"
 
 static const char usage[] =
-	"usage: gputrace report [--by site] [--tables hta] [--rank N|all] [--json] [--html FILE]\n"
-	"                       [--colour WHEN] [--debuginfod] TRACE|DIRECTORY...\n"
+	"usage: gputrace report [--by site] [--why] [--tables hta] [--rank N|all] [--from S] [--to "
+	"S]\n"
+	"                       [--json] [--html FILE] [--colour WHEN] [--debuginfod]\n"
+	"                       TRACE|DIRECTORY...\n"
 	"\n"
 	"Says where the time of a step goes and what to change, for every process and GPU. A "
 	"directory\n"
 	"stands for all .gtrace files in it.\n"
 	"\n"
 	"  --by site        a table of the lines that called, by the time lost to them\n"
+	"  --why            say of every rule that found nothing what it saw\n"
 	"  --tables hta     also the tables of HolisticTraceAnalysis, by its definitions\n"
 	"  --rank N|all     of several ranks of one job: which to show in detail\n"
 	"  --json           print JSON (schema gputrace.report/1 or gputrace.sites/1) instead of "
@@ -37,13 +40,15 @@ static const char usage[] =
 	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
 	"                   start; with a minus, before its end\n"
 	"\n"
-	"Exit status: 0, or 4 when a trace cannot be read.\n";
+	"Exit status: 0, 1 when the page cannot be written, 2 wrong usage, 3 when --by site has "
+	"totals\n"
+	"only, 4 when a trace cannot be read.\n";
 
 /* In text; JSON has all of them. */
 #define SITES_SHOWN 40
 
 struct report_options {
-	bool is_by_site, is_json, has_colour, shows_hta;
+	bool is_by_site, is_json, has_colour, shows_hta, shows_why;
 	const char *html_path, *rank;
 };
 
@@ -63,6 +68,7 @@ static int print_report(const struct loaded_traces *traces, const struct job_ran
 	if (job->is_job)
 		report_ranks_add(&report, job);
 	report.shows_hta = options->shows_hta;
+	report.shows_why = options->shows_why;
 	if (options->is_json) {
 		struct json *json = json_new("gputrace.report/1", false);
 
@@ -155,12 +161,19 @@ static bool set_colour(struct report_options *options, const char *word)
 static int run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"from", required_argument, NULL, 'F'},	  {"to", required_argument, NULL, 'T'},
-		{"by", required_argument, NULL, 'b'},	  {"debuginfod", no_argument, NULL, 'd'},
-		{"json", no_argument, NULL, 'j'},	  {"html", required_argument, NULL, 'w'},
-		{"colour", required_argument, NULL, 'c'}, {"color", required_argument, NULL, 'c'},
-		{"rank", required_argument, NULL, 'r'},	  {"tables", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0},
+		{"from", required_argument, NULL, 'F'},
+		{"to", required_argument, NULL, 'T'},
+		{"by", required_argument, NULL, 'b'},
+		{"debuginfod", no_argument, NULL, 'd'},
+		{"json", no_argument, NULL, 'j'},
+		{"html", required_argument, NULL, 'w'},
+		{"colour", required_argument, NULL, 'c'},
+		{"color", required_argument, NULL, 'c'},
+		{"rank", required_argument, NULL, 'r'},
+		{"tables", required_argument, NULL, 't'},
+		{"why", no_argument, NULL, 'y'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	struct report_options options = {.has_colour = command_has_colour()};
 	int option;
@@ -180,6 +193,9 @@ static int run(int argc, char **argv)
 				return command_usage_error(argv[0], "--tables is hta, not \"%s\".",
 							   optarg);
 			options.shows_hta = true;
+			break;
+		case 'y':
+			options.shows_why = true;
 			break;
 		case 'r':
 			options.rank = optarg;

@@ -5,9 +5,11 @@
  */
 #include "live_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "printable.h"
+#include "report_words.h"
 #include "text.h"
 
 #define FINDINGS_SHOWN 3
@@ -46,6 +48,7 @@ static void print_device(const struct device_report *device, FILE *to, const cha
 {
 	const struct model_device *of = &device->model->devices[device->device];
 	const struct finding_list *list = &device->findings;
+	char *work;
 
 	fprintf(to, "\n%sGPU %u", bold, of->ordinal);
 	print_cut(to, " ", of->name);
@@ -54,17 +57,23 @@ static void print_device(const struct device_report *device, FILE *to, const cha
 		fprintf(to, "  No GPU times in these seconds.\n");
 		return;
 	}
-	fprintf(to,
-		"  %s %.3f ms, %.1f %% compute, %s launches, %.1f MiB to the GPU, %.1f back%s\n",
+	work = report_work_text(device);
+	fprintf(to, "  %s %.3f ms, %.1f %% compute\n",
 		device->model->steps.source == STEPS_NONE ? "all of it:" : "a step:",
-		device->step_ms, device->busy_percent, report_count(device->launches_per_step).text,
-		device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
-		report_peak(device).text);
+		device->step_ms, device->busy_percent);
+	fprintf(to, "  %s\n", work);
+	free(work);
 	print_rows(device, to);
 	for (size_t i = 0; i < list->count && i < FINDINGS_SHOWN; i++) {
-		fprintf(to, "  %s %s, up to %.2f ms", list->items[i].id, list->items[i].title,
-			list->items[i].gain_high_ms);
-		print_cut(to, " at ", device->sites[i]);
+		char *price = report_price_text(&list->items[i], device->step_ms);
+
+		fprintf(to, "  %s %s%s%s", list->items[i].id, list->items[i].title,
+			*price ? ", " : "", price);
+		free(price);
+		if (report_has_place(&list->items[i]))
+			print_cut(to, " at ", device->sites[i]);
+		else
+			fputc('\n', to);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_words.h"
 #include "rule.h"
 #include "site_text.h"
 #include "text.h"
@@ -41,25 +42,6 @@ static void round_rows(struct device_report *report)
 	}
 	for (int part = 0; part < LEDGER_PART_COUNT; part++)
 		report->rows[part].percent = tenths[part] / 10.0;
-}
-
-struct count_text report_count(double count)
-{
-	struct count_text text;
-
-	snprintf(text.text, sizeof(text.text), count >= 1000 ? "%.0f" : "%.4g", count);
-	return text;
-}
-
-struct count_text report_peak(const struct device_report *device)
-{
-	const struct memory_usage *memory = &device->model->devices[device->device].memory;
-	struct count_text text = {""};
-
-	if (memory->allocations)
-		snprintf(text.text, sizeof(text.text), "; peak memory %.1f MiB",
-			 (double)memory->peak_bytes / 1048576);
-	return text;
 }
 
 bool report_row_is_shown(const struct ledger_row *row)
@@ -230,10 +212,42 @@ static bool totals_verdict(const struct report_data *report, struct text *text)
 	return true;
 }
 
+/* What to begin with. A failure has been named already; what comes first after it is the dearest of
+ * what costs time. */
+static void add_first(struct text *text, const struct device_report *device,
+		      const struct finding *failure)
+{
+	const struct finding_list *list = &device->findings;
+	const struct finding *top = NULL;
+
+	for (size_t i = 0; i < list->count && !top; i++) {
+		if (&list->items[i] != failure && (!failure || list->items[i].cost_ms > 0))
+			top = &list->items[i];
+	}
+	if (!top)
+		return;
+	text_addf(text, "First: %s (%s)", top->title, top->id);
+	if (top->gain_high_ms >= REPORT_LEAST_MS) {
+		text_add(text, ", ");
+		report_add_gain(text, top->gain_low_ms, top->gain_high_ms);
+		text_add(text, " of it");
+	} else if (top->cost_ms > 0) {
+		char *price = report_price_text(top, device->step_ms);
+
+		text_addf(text, ", %s", price);
+		free(price);
+	}
+	text_add(text, ".");
+	if (list->count > 1 && device->combined_gain_ms >= REPORT_LEAST_MS) {
+		text_addf(text, " All %zu findings together: ", list->count);
+		report_add_gain(text, device->lower_gain_ms, device->combined_gain_ms);
+		text_addf(text, " (%.1f %%).", 100 * device->combined_gain_ms / device->step_ms);
+	}
+}
+
 static char *make_verdict(const struct report_data *report)
 {
 	const struct device_report *device = slowest_device(report);
-	const struct finding *top;
 	const struct ledger_row *waste = NULL;
 	const struct finding *failure = find_failure(report);
 	struct text text;
@@ -266,16 +280,7 @@ static char *make_verdict(const struct report_data *report)
 		text_add(&text, "No rule found anything to change.");
 		return text_take(&text);
 	}
-	top = &device->findings.items[0];
-	if (top->cost_ms > 0 || top->gain_high_ms > 0)
-		text_addf(&text, "First: %s (%s), up to %.2f ms of it.", top->title, top->id,
-			  top->gain_high_ms);
-	else
-		text_addf(&text, "First: %s (%s).", top->title, top->id);
-	if (device->findings.count > 1)
-		text_addf(&text, " All %zu findings together: up to %.2f ms (%.1f %%).",
-			  device->findings.count, device->combined_gain_ms,
-			  100 * device->combined_gain_ms / device->step_ms);
+	add_first(&text, device, failure);
 	return text_take(&text);
 }
 

@@ -54,17 +54,10 @@ struct report_data {
 	const struct job_ranks *job; /* NULL: not several ranks; report_ranks.c */
 	struct finding_list job_findings;
 	bool is_simulated; /* any device */
+	bool shows_why;	   /* text says of every silent rule what it saw; JSON and HTML always do */
 	bool shows_hta;	   /* text shows HTA's tables; JSON and HTML always do */
 	char *verdict;	   /* one or two sentences */
 };
-
-struct count_text {
-	char text[48];
-};
-/* A count per step: whole from 1,000 on, with four digits below ("4107", "0.1667"). */
-struct count_text report_count(double count);
-/* "; peak memory 12.0 MiB", nothing when no allocation was recorded. */
-struct count_text report_peak(const struct device_report *device);
 
 void report_data_build(const struct model *const *models, size_t count, struct report_data *out);
 /* Rows of nothing are left out by every printer. */

@@ -77,8 +77,9 @@ void report_graphs_text(FILE *to, const struct device_report *device, struct sym
 		const struct model_kernel *graph = &model->kernels[uses[i].kernel];
 		struct text text;
 
-		fprintf(to, "    %s launches, %.3f ms on the GPU",
-			report_count((double)uses[i].launches / steps).text,
+		fprintf(to, "    %s %s, %.3f ms on the GPU",
+			text_count((double)uses[i].launches / steps).text,
+			text_noun((double)uses[i].launches / steps, "launch", "launches"),
 			(double)uses[i].gpu_ns / 1e6 / steps);
 		if (graph->nodes)
 			fprintf(to, ", %u nodes (%u kernels)", graph->nodes, graph->kernel_nodes);
@@ -118,7 +119,7 @@ void report_graphs_html(struct text *page, const struct device_report *device,
 		text_add_html(page, text_string(&text));
 		text_fini(&text);
 		text_addf(page, "</td><td>%s</td><td>%.3f</td>",
-			  report_count((double)uses[i].launches / steps).text,
+			  text_count((double)uses[i].launches / steps).text,
 			  (double)uses[i].gpu_ns / 1e6 / steps);
 		if (graph->nodes)
 			text_addf(page, "<td>%u</td><td>%u</td>", graph->nodes,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "printable.h"
+#include "report_words.h"
 #include "rule.h"
 #include "text.h"
 
@@ -59,7 +60,7 @@ void report_ranks_add(struct report_data *report, const struct job_ranks *job)
 	text_init(&text);
 	text_addf(&text, "%zu ranks. ", job->count);
 	if (found->count && (found->items[0].is_failure || found->items[0].cost_ms > 0))
-		text_addf(&text, "%s (%s): %s ", found->items[0].title, found->items[0].id,
+		text_addf(&text, "First: %s (%s). %s ", found->items[0].title, found->items[0].id,
 			  found->items[0].summary);
 	text_addf(&text, "Rank %lld: %s", (long long)job->items[job->detail].rank, of_rank);
 	report->verdict = text_take(&text);
@@ -131,13 +132,21 @@ static void print_times(FILE *to, const struct job_ranks *job)
 static void print_finding(FILE *to, const struct finding *finding, size_t number, const char *bold,
 			  const char *plain)
 {
-	static const char *const words[] = {"info", "low", "medium", "high"};
+	struct text text;
 
 	fprintf(to, "\n  %s%zu. %s %s%s [%s]", bold, number, finding->id, finding->title, plain,
-		words[finding->severity]);
+		report_severity_word(finding->severity));
 	if (finding->cost_ms > 0)
 		fprintf(to, "  costs %.2f ms per step", finding->cost_ms);
-	fprintf(to, "\n     %s\n     -> %s\n", finding->summary, finding->fix);
+	fputc('\n', to);
+	text_init(&text);
+	text_add_printable(&text, finding->summary);
+	report_print_wrapped(to, "     ", text_string(&text));
+	text_clear(&text);
+	text_add(&text, "-> ");
+	text_add_printable(&text, finding->fix);
+	report_print_wrapped(to, "     ", text_string(&text));
+	text_fini(&text);
 }
 
 void report_ranks_text(FILE *to, const struct report_data *report, const char *bold,

@@ -16,12 +16,14 @@
 #include "report_ranks.h"
 #include "report_totals.h"
 #include "report_training.h"
+#include "report_words.h"
 #include "text.h"
 
 struct page {
 	FILE *to;
 	bool has_colour;
 	bool shows_hta;
+	bool shows_why;
 };
 
 #define BAR_WIDTH 40
@@ -46,30 +48,6 @@ static void print_printable(const struct page *page, const char *bytes)
 	text_add_printable(&text, bytes);
 	fputs(text_string(&text), page->to);
 	text_fini(&text);
-}
-
-static void print_wrapped(const struct page *page, const char *indent, const char *words)
-{
-	size_t column = strlen(indent), width = 100;
-
-	fputs(indent, page->to);
-	while (*words) {
-		size_t length = strcspn(words, " ");
-
-		if (column > strlen(indent) && column + 1 + length > width) {
-			fprintf(page->to, "\n%s", indent);
-			column = strlen(indent);
-		} else if (column > strlen(indent)) {
-			fputc(' ', page->to);
-			column++;
-		}
-		fwrite(words, 1, length, page->to);
-		column += length;
-		words += length;
-		while (*words == ' ')
-			words++;
-	}
-	fputc('\n', page->to);
 }
 
 static void print_fact(const struct page *page, const struct model *model, const char *label,
@@ -142,13 +120,17 @@ static void print_ledger(const struct page *page, const struct device_report *de
 {
 	double sum_ms = 0, sum_percent = 0;
 
-	fprintf(page->to,
-		"\n  %sWhere %s goes%s (%zu of them, mean %.3f ms, median %.3f, MAD %.3f, "
-		"p95 %.3f)\n",
-		BOLD(page), device->model->steps.source == STEPS_NONE ? "the run" : "a steady step",
-		PLAIN(page), device->model->devices[device->device].ledger.steady_count,
-		device->step_ms, device->steps_ms.median, device->steps_ms.mad,
-		device->steps_ms.p95);
+	if (device->model->steps.source == STEPS_NONE)
+		fprintf(page->to, "\n  %sWhere the run goes%s (%.3f ms)\n", BOLD(page), PLAIN(page),
+			device->step_ms);
+	else
+		fprintf(page->to,
+			"\n  %sWhere a steady step goes%s (%zu of them, mean %.3f ms, median %.3f, "
+			"MAD %.3f, "
+			"p95 %.3f)\n",
+			BOLD(page), PLAIN(page),
+			device->model->devices[device->device].ledger.steady_count, device->step_ms,
+			device->steps_ms.median, device->steps_ms.mad, device->steps_ms.p95);
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
 		const struct ledger_row *row = &device->rows[part];
 
@@ -166,58 +148,37 @@ static void print_ledger(const struct page *page, const struct device_report *de
 
 static void print_counts(const struct page *page, const struct device_report *device)
 {
-	const char *per = device->model->steps.source == STEPS_NONE ? "per run" : "per step";
+	char *work = report_work_text(device);
 
-	fprintf(page->to,
-		"  %s%s: %s %s, %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB back), %s %s%s%s\n",
-		DIM(page), per, report_count(device->launches_per_step).text,
-		text_noun(device->launches_per_step, "launch", "launches"),
-		report_count(device->kernels_per_step).text,
-		text_noun(device->kernels_per_step, "kernel", "kernels"),
-		report_count(device->copies_per_step).text,
-		text_noun(device->copies_per_step, "copy", "copies"),
-		device->h2d_bytes_per_step / 1048576, device->d2h_bytes_per_step / 1048576,
-		report_count(device->syncs_per_step).text,
-		text_noun(device->syncs_per_step, "wait", "waits"), report_peak(device).text,
-		PLAIN(page));
+	fprintf(page->to, "  %s%s%s\n", DIM(page), work, PLAIN(page));
+	free(work);
 }
 
 static void print_finding(const struct page *page, const struct device_report *device, size_t index)
 {
-	static const char *const words[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
 	const char *tint = finding->severity == SEVERITY_HIGH	  ? RED(page)
 			   : finding->severity == SEVERITY_MEDIUM ? YELLOW(page)
 								  : "";
+	char *price = report_price_text(finding, device->step_ms);
 	struct text text;
 
-	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]", tint, index + 1, finding->id, finding->title,
-		PLAIN(page), words[finding->severity]);
-	/* What ended the work, or may end it, has no price in time; and without GPU times there is
-	 * no step to take a share of. */
-	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
-		fprintf(page->to, "  costs %.2f ms", finding->cost_ms);
-	else if (finding->cost_ms > 0 && !(finding->gain_high_ms > 0))
-		fprintf(page->to, "  costs %.2f ms (%.1f %%)", finding->cost_ms,
-			100 * finding->cost_ms / device->step_ms);
-	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
-		fprintf(page->to,
-			"  costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms (%.1f to %.1f %%)",
-			finding->cost_ms, 100 * finding->cost_ms / device->step_ms,
-			finding->gain_low_ms, finding->gain_high_ms,
-			100 * finding->gain_low_ms / device->step_ms,
-			100 * finding->gain_high_ms / device->step_ms);
-	fputc('\n', page->to);
-	fprintf(page->to, "     at %s%s%s\n", BOLD(page), device->sites[index], PLAIN(page));
+	fprintf(page->to, "\n  %s%zu. %s %s%s [%s]%s%s\n", tint, index + 1, finding->id,
+		finding->title, PLAIN(page), report_severity_word(finding->severity),
+		*price ? "  " : "", price);
+	free(price);
+	if (report_has_place(finding))
+		fprintf(page->to, "     at %s%s%s\n", BOLD(page), device->sites[index],
+			PLAIN(page));
 	if (device->natives[index])
 		fprintf(page->to, "     from %s\n", device->natives[index]);
 	text_init(&text);
 	text_add_printable(&text, finding->summary);
-	print_wrapped(page, "     ", text_string(&text));
+	report_print_wrapped(page->to, "     ", text_string(&text));
 	text_clear(&text);
 	text_add(&text, "-> ");
 	text_add_printable(&text, finding->fix);
-	print_wrapped(page, "     ", text_string(&text));
+	report_print_wrapped(page->to, "     ", text_string(&text));
 	text_fini(&text);
 }
 
@@ -246,7 +207,8 @@ static void print_judgement(const struct page *page, const struct finding_list *
 		text_add(&text, "not judged: ");
 	text_add_printable(&text, judgement->reason);
 	fputs(judgement->status == NOT_JUDGED ? YELLOW(page) : DIM(page), page->to);
-	print_wrapped(page, judgement->status == NOT_JUDGED ? "  " : "    ", text_string(&text));
+	report_print_wrapped(page->to, judgement->status == NOT_JUDGED ? "  " : "    ",
+			     text_string(&text));
 	fputs(PLAIN(page), page->to);
 	text_fini(&text);
 }
@@ -260,31 +222,53 @@ static void print_judgements(const struct page *page, const struct finding_list 
 	}
 }
 
+/* Most rules find nothing. Their names say that they looked; what each of them saw is for whoever
+ * asks. */
+static void print_silent(const struct page *page, const struct finding_list *list)
+{
+	struct text text;
+	size_t count = 0;
+
+	text_init(&text);
+	text_add(&text, "Looked at, nothing to report");
+	text_add(&text, page->shows_why ? ":" : " (--why says what was seen):");
+	for (size_t i = 0; i < list->judgement_count; i++) {
+		if (list->judgements[i].status != JUDGED_SILENT)
+			continue;
+		count++;
+		if (!page->shows_why)
+			text_addf(&text, " %s", list->judgements[i].id);
+	}
+	if (count) {
+		fputs(DIM(page), page->to);
+		report_print_wrapped(page->to, "  ", text_string(&text));
+		fputs(PLAIN(page), page->to);
+	}
+	if (count && page->shows_why)
+		print_judgements(page, list, JUDGED_SILENT);
+	text_fini(&text);
+}
+
 static void print_findings(const struct page *page, const struct device_report *device)
 {
 	const struct finding_list *list = &device->findings;
-	size_t silent = 0;
+	char *together = report_together_text(device);
 
 	if (list->count && call_totals_replace_calls(device->model))
 		fprintf(page->to,
 			"\n  %sFindings by totals%s, by their cost; no gain is estimated\n",
 			BOLD(page), PLAIN(page));
 	else if (list->count)
-		fprintf(page->to,
-			"\n  %sFindings%s, by what they can gain per %s; together up to %.2f to "
-			"%.2f ms\n",
+		fprintf(page->to, "\n  %sFindings%s, by what they can gain per %s; %s\n",
 			BOLD(page), PLAIN(page),
 			device->model->steps.source == STEPS_NONE ? "run" : "step",
-			device->lower_gain_ms, device->combined_gain_ms);
+			*together ? together : "no gain is estimated");
+	free(together);
 	for (size_t i = 0; i < list->count; i++)
 		print_finding(page, device, i);
 	fputc('\n', page->to);
 	print_judgements(page, list, NOT_JUDGED);
-	for (size_t i = 0; i < list->judgement_count; i++)
-		silent += list->judgements[i].status == JUDGED_SILENT;
-	if (silent)
-		fprintf(page->to, "  %sLooked at, nothing to report:%s\n", DIM(page), PLAIN(page));
-	print_judgements(page, list, JUDGED_SILENT);
+	print_silent(page, list);
 }
 
 static void print_device(const struct page *page, const struct device_report *device,
@@ -321,7 +305,7 @@ static void print_device(const struct page *page, const struct device_report *de
 
 void report_text_print(const struct report_data *report, FILE *to, bool has_colour)
 {
-	struct page page = {to, has_colour, report->shows_hta};
+	struct page page = {to, has_colour, report->shows_hta, report->shows_why};
 
 	if (report->is_simulated)
 		fprintf(to, "%s[simulated]%s ", YELLOW(&page), PLAIN(&page));

@@ -19,6 +19,10 @@ const char html_style[] =
 	".quality{background:#fff8e5;border-left:5px solid #e0a800;padding:.3rem 1rem;margin:.3rem "
 	"0}\n"
 	"table{border-collapse:collapse;width:100%}td,th{padding:.15rem .6rem;text-align:left}\n"
+	"th:not(:first-child){text-align:right}td{overflow-wrap:break-word}\n"
+	"p,h1,h2,h3,.verdict,.evidence{overflow-wrap:anywhere}\n"
+	"@media (max-width:500px){body{padding:.6rem}td,th{padding:.15rem .3rem}}\n"
+	".wide,pre{overflow-x:auto}pre{font-size:.85em}\n"
 	"td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
 	"tr.total td{border-top:1px solid #999;font-weight:600}\n"
 	".swatch{display:inline-block;width:.8em;height:.8em;margin-right:.5em;border-radius:2px}\n"
@@ -27,14 +31,15 @@ const char html_style[] =
 	"margin:.7rem 0}\n"
 	".finding.high{border-left-color:#c0392b}.finding.medium{border-left-color:#e0a800}\n"
 	".site{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere}\n"
-	".fix{color:#1f6f43}.dim{color:#667}.evidence{font-size:.85em;color:#445}\n"
+	".fix{color:#1f6f43}.dim{color:#596072}.evidence{font-size:.85em;color:#445}\n"
 	".timeline{position:relative;border:1px solid #ccd;margin:.5rem 0;overflow:hidden;"
 	"user-select:none;touch-action:none}\n"
 	".timeline canvas{display:block;width:100%}.tip{min-height:1.5em;font-size:.85em;"
 	"font-family:ui-monospace,monospace;overflow-wrap:anywhere}\n"
 	"@media (prefers-color-scheme:dark){body{background:#14181f;color:#dde}"
 	".verdict{background:#2a1d1d}.verdict.clean{background:#17251d}.quality{background:#2b2717}"
-	".finding{border-color:#333}.fix{color:#7fd0a4}.evidence{color:#aab}.simulated{background:#"
+	".dim{color:#a3abba}.finding{border-color:#333}.fix{color:#7fd0a4}.evidence{color:#aab}."
+	"simulated{background:#"
 	"3a3017}}\n";
 
 const char html_script[] =

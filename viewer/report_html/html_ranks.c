@@ -8,6 +8,7 @@
 
 #include "printable.h"
 #include "report_ranks.h"
+#include "report_words.h"
 
 static void add_cell(struct text *page, const char *value)
 {
@@ -45,7 +46,6 @@ static void add_rank(struct text *page, const struct rank_summary *rank)
 
 void html_ranks_add(struct text *page, const struct report_data *report)
 {
-	static const char *const severities[] = {"info", "low", "medium", "high"};
 	const struct job_ranks *job = report->job;
 	char *summary = report_ranks_summary(job);
 
@@ -53,19 +53,20 @@ void html_ranks_add(struct text *page, const struct report_data *report)
 	text_add_html(page, summary);
 	free(summary);
 	text_add(page,
-		 "</p>\n<table>\n<tr><th>rank</th><th>host</th><th>pid</th><th>GPU</th>"
+		 "</p>\n<div "
+		 "class=\"wide\"><table>\n<tr><th>rank</th><th>host</th><th>pid</th><th>GPU</th>"
 		 "<th>PCI</th><th>GPU's node</th><th>CPUs allowed</th><th>CPUs seen</th>"
 		 "<th>step ms</th><th>compute</th><th>exposed communication</th><th>idle</th>"
 		 "<th>waiting in collectives</th><th>kept others waiting</th><th>came last</th>"
 		 "</tr>\n");
 	for (size_t i = 0; i < job->count; i++)
 		add_rank(page, &job->items[i]);
-	text_add(page, "</table>\n");
+	text_add(page, "</table></div>\n");
 	for (size_t i = 0; i < report->job_findings.count; i++) {
 		const struct finding *finding = &report->job_findings.items[i];
 
-		text_addf(page, "<div class=\"finding %s\"><h3>%s ", severities[finding->severity],
-			  finding->id);
+		text_addf(page, "<div class=\"finding %s\"><h3>%s ",
+			  report_severity_word(finding->severity), finding->id);
 		text_add_html(page, finding->title);
 		text_add(page, "</h3><p>");
 		text_add_html(page, finding->summary);

@@ -5,8 +5,10 @@
 #include "report_html.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "html_assets.h"
 #include "html_ranks.h"
@@ -15,7 +17,10 @@
 #include "report_graphs.h"
 #include "report_hta.h"
 #include "report_live.h"
+#include "report_memory.h"
 #include "report_totals.h"
+#include "report_training.h"
+#include "report_words.h"
 #include "text.h"
 
 static void add_ledger(struct text *page, const struct device_report *device)
@@ -59,6 +64,15 @@ static void add_ledger(struct text *page, const struct device_report *device)
 		  sum_ms, sum_percent);
 }
 
+/* Whole numbers in full: bytes as 3.35544e+07 can be compared with nothing. */
+static void add_value(struct text *page, double value)
+{
+	if (fabs(value) < 9e15 && value == floor(value))
+		text_addf(page, "%.0f", value);
+	else
+		text_addf(page, "%.6g", value);
+}
+
 static void add_evidence(struct text *page, const struct finding *finding)
 {
 	text_add(page, "<div class=\"evidence\">");
@@ -72,35 +86,26 @@ static void add_evidence(struct text *page, const struct finding *finding)
 		if (evidence->text)
 			text_add_html(page, evidence->text);
 		else
-			text_addf(page, "%.6g", evidence->value);
+			add_value(page, evidence->value);
 	}
 	text_add(page, "</div>");
 }
 
 static void add_finding(struct text *page, const struct device_report *device, size_t index)
 {
-	static const char *const severities[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
+	const char *severity = report_severity_word(finding->severity);
+	char *price = report_price_text(finding, device->step_ms);
 
-	text_addf(page, "<div class=\"finding %s\"><h3>%zu. %s ", severities[finding->severity],
-		  index + 1, finding->id);
+	text_addf(page, "<div class=\"finding %s\"><h3>%zu. %s ", severity, index + 1, finding->id);
 	text_add_html(page, finding->title);
-	text_add(page, "</h3>");
-	if ((finding->cost_ms > 0 || finding->gain_high_ms > 0) && !(device->step_ms > 0))
-		text_addf(page, "<div>costs %.2f ms</div>", finding->cost_ms);
-	else if (finding->cost_ms > 0 && !(finding->gain_high_ms > 0))
-		text_addf(page, "<div>costs %.2f ms (%.1f %%)</div>", finding->cost_ms,
-			  100 * finding->cost_ms / device->step_ms);
-	else if (finding->cost_ms > 0 || finding->gain_high_ms > 0)
-		text_addf(page,
-			  "<div>costs %.2f ms (%.1f %%), gain up to %.2f to %.2f ms "
-			  "(%.1f to %.1f %%)</div>",
-			  finding->cost_ms, 100 * finding->cost_ms / device->step_ms,
-			  finding->gain_low_ms, finding->gain_high_ms,
-			  100 * finding->gain_low_ms / device->step_ms,
-			  100 * finding->gain_high_ms / device->step_ms);
+	text_addf(page, " <span class=\"dim\">[%s]</span></h3>", severity);
+	if (*price)
+		text_addf(page, "<div>%s</div>", price);
+	free(price);
 	text_add(page, "<div class=\"site\">");
-	text_add_html(page, device->sites[index]);
+	if (report_has_place(finding))
+		text_add_html(page, device->sites[index]);
 	if (device->natives[index]) {
 		text_add(page, "<br>from ");
 		text_add_html(page, device->natives[index]);
@@ -114,22 +119,61 @@ static void add_finding(struct text *page, const struct device_report *device, s
 	text_add(page, "</div>\n");
 }
 
+/* Folded: most rules find nothing, and who wants to know what they saw can look. */
+static void add_judged(struct text *page, const struct finding_list *list,
+		       enum judgement_status status, const char *title)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->judgement_count; i++)
+		count += list->judgements[i].status == status;
+	if (!count)
+		return;
+	text_addf(page, "<details><summary>%s: %zu of %zu rules</summary><p class=\"dim\">", title,
+		  count, list->judgement_count);
+	for (size_t i = 0; i < list->judgement_count; i++) {
+		const struct judgement *judgement = &list->judgements[i];
+
+		if (judgement->status != status)
+			continue;
+		text_addf(page, "%s: ", judgement->id);
+		text_add_html(page, judgement->reason);
+		text_add(page, "<br>");
+	}
+	text_add(page, "</p></details>\n");
+}
+
+/* What the text report prints between the ledger and the findings, as it stands there. */
+static void add_text_part(struct text *page, const struct device_report *device,
+			  struct symbols *symbols)
+{
+	char *bytes = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&bytes, &size);
+
+	if (!to)
+		return;
+	report_training_text(to, device, symbols, "", "");
+	report_memory_text(to, device, symbols, "", "");
+	fclose(to);
+	if (size) {
+		text_add(page, "<pre>");
+		for (char *line = bytes, *end; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			text_add_html(page, line);
+			text_add(page, "\n");
+		}
+		text_add(page, "</pre>\n");
+	}
+	free(bytes);
+}
+
 static void add_judgements(struct text *page, const struct device_report *device)
 {
 	const struct finding_list *list = &device->findings;
 
-	text_add(page, "<p class=\"dim\">");
-	for (size_t i = 0; i < list->judgement_count; i++) {
-		const struct judgement *judgement = &list->judgements[i];
-
-		if (judgement->status == JUDGED_RAISED)
-			continue;
-		text_addf(page, "%s %s: ", judgement->id,
-			  judgement->status == NOT_JUDGED ? "not judged" : "nothing to report");
-		text_add_html(page, judgement->reason);
-		text_add(page, "<br>");
-	}
-	text_add(page, "</p>\n");
+	add_judged(page, list, NOT_JUDGED, "Not judged");
+	add_judged(page, list, JUDGED_SILENT, "Looked at, nothing to report");
 }
 
 static void add_timeline(struct text *page, const struct device_report *device, size_t run)
@@ -154,6 +198,7 @@ static void add_device(struct text *page, const struct device_report *device,
 		       struct symbols *symbols, size_t run)
 {
 	const struct model_device *of = &device->model->devices[device->device];
+	char *work = report_work_text(device);
 
 	text_addf(page, "<h2>GPU %u: ", of->ordinal);
 	text_add_html(page, of->name);
@@ -161,31 +206,32 @@ static void add_device(struct text *page, const struct device_report *device,
 		  of->is_simulated
 			  ? " <span class=\"simulated\">simulated: every time is modelled</span>"
 			  : "");
-	if (device->has_ledger) {
+	if (device->has_ledger && device->model->steps.source == STEPS_NONE)
+		text_addf(page, "<p>The whole run: %.3f ms</p>\n", device->step_ms);
+	else if (device->has_ledger)
 		text_addf(page,
 			  "<p>Mean of %zu steady steps: %.3f ms (median %.3f, MAD %.3f, p95 "
 			  "%.3f)</p>\n",
 			  of->ledger.steady_count, device->step_ms, device->steps_ms.median,
 			  device->steps_ms.mad, device->steps_ms.p95);
+	if (device->has_ledger)
 		add_ledger(page, device);
-	}
 	if (!call_totals_replace_calls(device->model))
-		text_addf(page,
-			  "<p class=\"dim\">per %s: %s %s, %s %s (%.2f MiB to the GPU, %.2f MiB "
-			  "back), %s "
-			  "%s%s</p>\n",
-			  device->model->steps.source == STEPS_NONE ? "run" : "step",
-			  report_count(device->launches_per_step).text,
-			  text_noun(device->launches_per_step, "launch", "launches"),
-			  report_count(device->copies_per_step).text,
-			  text_noun(device->copies_per_step, "copy", "copies"),
-			  device->h2d_bytes_per_step / 1048576,
-			  device->d2h_bytes_per_step / 1048576,
-			  report_count(device->syncs_per_step).text,
-			  text_noun(device->syncs_per_step, "wait", "waits"),
-			  report_peak(device).text);
+		text_addf(page, "<p class=\"dim\">%s</p>\n", work);
+	free(work);
+	add_text_part(page, device, symbols);
 	report_live_html(page, device);
 	report_graphs_html(page, device, symbols);
+	if (device->findings.count && device->has_ledger) {
+		char *together = report_together_text(device);
+
+		text_addf(page,
+			  "<h2>Findings</h2>\n<p class=\"dim\">by what they can gain per %s; "
+			  "%s</p>\n",
+			  device->model->steps.source == STEPS_NONE ? "run" : "step",
+			  *together ? together : "no gain is estimated");
+		free(together);
+	}
 	for (size_t i = 0; i < device->findings.count; i++)
 		add_finding(page, device, i);
 	add_judgements(page, device);
@@ -197,6 +243,7 @@ static void add_run(struct text *page, const struct run_report *run, size_t inde
 {
 	const struct model_source *source = &run->model->source;
 	const char *command = source->info(source->context, "process.command");
+	const char *host = source->info(source->context, "host.name");
 	char *steps = report_steps_text(run->model);
 
 	text_add(page, "<h1>");
@@ -206,6 +253,15 @@ static void add_run(struct text *page, const struct run_report *run, size_t inde
 		text_add_html(page, command);
 		text_add(page, "<br>");
 	}
+	if (host) {
+		text_add(page, "on ");
+		text_add_html(page, host);
+		text_add(page, "<br>");
+	}
+	if (run->model->rank >= 0)
+		text_addf(page, "rank %lld<br>", (long long)run->model->rank);
+	text_addf(page, "recorded %.3f s<br>",
+		  (double)(run->model->end_ns - run->model->begin_ns) / 1e9);
 	text_add_html(page, steps);
 	free(steps);
 	text_add(page, "</p>\n");

@@ -8,6 +8,7 @@
 
 #include "memory_advice.h"
 #include "rule.h"
+#include "text.h"
 
 #define COST_PERCENT  0.5
 #define RETRY_PERCENT 1.0
@@ -71,11 +72,11 @@ static void raise_pairs(struct rule_context *context, const struct churn *churn,
 	finding_number(finding, "longest_ms", (double)churn->longest_ns / 1e6);
 	finding_number(finding, "recovered_requests", (double)failures->recovered);
 	finding_summary(finding,
-			"%.4g pairs of driver allocation and free per %s take %.2f ms of host time "
+			"%s pairs of driver allocation and free per %s take %.2f ms of host time "
 			"(%.1f %%); the longest call (%s) takes %.2f ms. Each free waits for the "
 			"GPU.",
-			pairs, context->unit, host_ms, rule_percent(context, host_ms),
-			model_api_name(context->model, churn->call),
+			text_count(pairs).text, context->unit, host_ms,
+			rule_percent(context, host_ms), model_api_name(context->model, churn->call),
 			(double)churn->longest_ns / 1e6);
 	finding_fix(finding,
 		    "Allocate once before the loop and reuse, or use a caching allocator or "

@@ -72,10 +72,11 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	if (charge->is_readback) {
 		finding_summary(finding,
 				"The GPU is idle for %.2f ms of each %s (%.1f %%) after the thread "
-				"waited for a %llu-byte result (%s, %.4g %s per %s).",
+				"waited for a %llu-byte result (%s, %s %s per %s).",
 				idle_ms, context->unit, rule_percent(context, idle_ms),
-				(unsigned long long)transfer->size_bytes, api, per_step,
-				text_noun(per_step, "wait", "waits"), context->unit);
+				(unsigned long long)transfer->size_bytes, api,
+				text_count(per_step).text, text_noun(per_step, "wait", "waits"),
+				context->unit);
 		finding_fix(finding,
 			    "Keep the value on the GPU and read it every N steps, or one step "
 			    "late from a pinned buffer with an event (.item(), .cpu(), "
@@ -84,9 +85,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 		finding_summary(
 			finding,
 			"The GPU is idle for %.2f ms of each %s (%.1f %%) after blocking copies of "
-			"%llu bytes (%s, %.4g per %s).",
+			"%llu bytes (%s, %s per %s).",
 			idle_ms, context->unit, rule_percent(context, idle_ms),
-			(unsigned long long)transfer->size_bytes, api, per_step, context->unit);
+			(unsigned long long)transfer->size_bytes, api, text_count(per_step).text,
+			context->unit);
 		finding_fix(finding,
 			    "Use cudaMemcpyAsync with pinned memory and wait only where the "
 			    "data is used.");

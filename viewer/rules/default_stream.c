@@ -8,6 +8,7 @@
 
 #include "map.h"
 #include "rule.h"
+#include "text.h"
 
 #define WAIT_PERCENT 2.0
 /* Work that waited begins this shortly after what it waited for has ended. */
@@ -137,10 +138,10 @@ static void raise(struct rule_context *context, const struct stream_search *sear
 	finding_summary(
 		finding,
 		"Work on the default stream (%.2f ms per %s) and on other streams (%.2f ms) "
-		"never overlaps: %.4g times per %s one begins only when the other has "
+		"never overlaps: %s times per %s one begins only when the other has "
 		"ended, after waiting %.2f ms in all (%.1f %%).",
-		default_ms, context->unit, other_ms, finding->per_step, context->unit, wait_ms,
-		rule_percent(context, wait_ms));
+		default_ms, context->unit, other_ms, text_count(finding->per_step).text,
+		context->unit, wait_ms, rule_percent(context, wait_ms));
 	finding_fix(finding,
 		    "Use no default stream beside others: give every piece of work a stream made "
 		    "with cudaStreamNonBlocking, or compile with --default-stream per-thread.");
@@ -167,11 +168,11 @@ static void judge(struct rule_context *context, const struct stream_search *sear
 			    "(raised from %.0f %%)",
 			    percent, context->unit, WAIT_PERCENT);
 	else if (own >= search->waits)
-		rule_not_judged(
-			context,
-			"the program orders its streams itself with %.4g cudaStreamWaitEvent "
-			"calls per %s, so the default stream need not be the cause",
-			(double)own / context->steady_steps, context->unit);
+		rule_not_judged(context,
+				"the program orders its streams itself with %s cudaStreamWaitEvent "
+				"calls per %s, so the default stream need not be the cause",
+				text_count((double)own / context->steady_steps).text,
+				context->unit);
 	else
 		raise(context, search);
 }

@@ -11,6 +11,10 @@
 #include "text.h"
 
 #define DENIED_PERCENT 3.0
+/* Less idle time than this, and the GPU did not feel it. */
+#define IDLE_PERCENT 1.0
+#define IDLE_OF_HOST                                                                               \
+	(1u << LEDGER_IDLE_ISSUE | 1u << LEDGER_IDLE_HOST_AWAY | 1u << LEDGER_IDLE_SYNC)
 
 struct denial {
 	double wait_share;	/* of wall time, runnable without a CPU */
@@ -102,8 +106,7 @@ static void raise(struct rule_context *context, const struct denial *denial)
 	/* Waiting while the GPU has work queued costs nothing. */
 	finding->gain_low_ms = 0;
 	finding->gain_high_ms = wait_ms;
-	finding->draws_from =
-		1u << LEDGER_IDLE_ISSUE | 1u << LEDGER_IDLE_HOST_AWAY | 1u << LEDGER_IDLE_SYNC;
+	finding->draws_from = IDLE_OF_HOST;
 	finding_number(finding, "waiting_percent", 100 * denial->wait_share);
 	if (denial->is_throttling_known)
 		finding_number(finding, "throttled_percent", 100 * denial->throttled_share);
@@ -121,12 +124,27 @@ static void raise(struct rule_context *context, const struct denial *denial)
 		text_addf(&summary, " The CPU quota of its cgroup stopped the job for %.1f %%.",
 			  100 * denial->throttled_share);
 	if (denial->runnable > 0 && denial->cpus)
-		text_addf(&summary, " %.1f threads of the job were runnable on %u CPU%s.",
-			  denial->runnable, denial->cpus, denial->cpus == 1 ? "" : "s");
+		text_addf(&summary, " %s %s of the job %s runnable on %u CPU%s.",
+			  text_count(denial->runnable).text,
+			  text_noun(denial->runnable, "thread", "threads"),
+			  text_noun(denial->runnable, "was", "were"), denial->cpus,
+			  denial->cpus == 1 ? "" : "s");
 	finding_summary(finding, "%s", text_string(&summary));
 	text_fini(&summary);
 	explain(finding, denial);
 	rule_settle(context, finding);
+}
+
+/* Of the step: idle time that a late host can have caused. */
+static double idle_percent(const struct rule_context *context)
+{
+	double idle_ms = 0;
+
+	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
+		if (IDLE_OF_HOST >> part & 1)
+			idle_ms += ledger_part_ms(context->ledger, (enum ledger_part)part);
+	}
+	return rule_percent(context, idle_ms);
 }
 
 static void run(struct rule_context *context)
@@ -143,6 +161,13 @@ static void run(struct rule_context *context)
 			    "the launching thread waited for a CPU for %.1f %% of the time (raised "
 			    "from %.0f %%)",
 			    100 * denial.wait_share, DENIED_PERCENT);
+	else if (idle_percent(context) < IDLE_PERCENT)
+		rule_silent(
+			context,
+			"the launching thread had no CPU for %.1f %% of the time, but the GPU had "
+			"work queued: it was idle for %.1f %% of the %s (raised from %.0f %%)",
+			100 * denial.wait_share, idle_percent(context), context->unit,
+			IDLE_PERCENT);
 	else
 		raise(context, &denial);
 }
@@ -162,7 +187,8 @@ const struct rule rule_denied_cpu = {
 "The fix depends on the cause: the quota if the cgroup was throttled, the job's own threads if more\n"
 "of them were runnable than it has CPUs, otherwise other processes on the same CPUs.\n"
 "\n"
-"Silent: below 3 %. Not judged: recordings without samples, or shorter than two of them (2 s).\n"
+"Silent: below 3 %, or where the GPU was idle for less than 1 % of the step: it had work queued.\n"
+"Not judged: recordings without samples, or shorter than two of them (2 s).\n"
 "Wrong when: the thread that waited was in warm-up; samples are one second apart.\n",
 	.run = run,
 };

@@ -23,10 +23,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_text(finding, "call", api);
 	finding_summary(
 		finding,
-		"%s drains the queue %.4g %s per %s; the GPU then idles for %.2f ms of each %s "
+		"%s drains the queue %s %s per %s; the GPU then idles for %.2f ms of each %s "
 		"(%.1f %%) until the thread has launched again.",
-		api, per_step, text_noun(per_step, "time", "times"), context->unit, idle_ms,
-		context->unit, rule_percent(context, idle_ms));
+		api, text_count(per_step).text, text_noun(per_step, "time", "times"), context->unit,
+		idle_ms, context->unit, rule_percent(context, idle_ms));
 	finding_fix(finding,
 		    "Remove the synchronisation; where a result is needed, wait for an event "
 		    "of just that work, and time with events instead of waits.");

@@ -29,6 +29,7 @@ struct finding {
 	double cost_ms;			  /* per step, that the finding is about */
 	double gain_low_ms, gain_high_ms; /* per step, "up to"; both 0: not estimated */
 	uint32_t draws_from;		  /* bit per enum ledger_part that the gain comes out of */
+	bool is_beside_step;		  /* its cost is in no steady step: of steps left out */
 	bool cuts_launches;		  /* its cure makes the host's work less too */
 	double per_step;		  /* how often per step, 0 not counted */
 	uint32_t call;			  /* a call that it points at, MODEL_NONE none */

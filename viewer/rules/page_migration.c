@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rule.h"
+#include "text.h"
 
 #define MIGRATION_PERCENT 2.0
 /* From this share of the bytes going back as well, pages travel both ways in every step. */
@@ -74,11 +75,12 @@ static void raise(struct rule_context *context, const struct migration *found, d
 	finding_number(finding, "migration_ms_per_step", busy_ms);
 	finding_text(finding, "thrashing", is_thrashing ? "yes" : "no");
 	finding_summary(finding,
-			"Pages of managed memory migrate %.4g times per %s (%.2f MiB to the GPU, "
+			"Pages of managed memory migrate %s %s per %s (%.2f MiB to the GPU, "
 			"%.2f MiB back), %.2f ms of it (%.1f %%)%s. Kernels that touch them wait; "
 			"page faults themselves are not in the recording.",
-			finding->per_step, context->unit, to_gpu / 1048576, back / 1048576, busy_ms,
-			rule_percent(context, busy_ms),
+			text_count(finding->per_step).text,
+			text_noun(finding->per_step, "time", "times"), context->unit,
+			to_gpu / 1048576, back / 1048576, busy_ms, rule_percent(context, busy_ms),
 			is_thrashing ? ": they travel both ways, so host and GPU take turns" : "");
 	finding_fix(finding,
 		    "Call cudaMemPrefetchAsync before the step, or cudaMemAdvise with a preferred "

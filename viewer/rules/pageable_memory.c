@@ -79,10 +79,10 @@ static void raise(struct rule_context *context, const struct copy_group *group, 
 				  : "unknown");
 	finding_summary(
 		finding,
-		"%.1f MiB %s per %s (%.4g %s) use pageable host memory, at %.1f GB/s; %s. The "
+		"%.1f MiB %s per %s (%s %s) use pageable host memory, at %.1f GB/s; %s. The "
 		"call returns only when the staging is done.",
-		mib, is_upload ? "to the GPU" : "from the GPU", context->unit, per_step,
-		text_noun(per_step, "copy", "copies"), rate,
+		mib, is_upload ? "to the GPU" : "from the GPU", context->unit,
+		text_count(per_step).text, text_noun(per_step, "copy", "copies"), rate,
 		pinned_text(pinned, is_seen, text, sizeof(text)));
 	finding_fix(finding,
 		    is_upload ? "Allocate the host buffer once with cudaHostAlloc or "

@@ -41,6 +41,7 @@ static void raise(struct rule_context *context)
 	bool is_checkpoint = 2 * stalls->checkpoints > stalls->count;
 
 	finding->cost_ms = (double)stalls->periodic_ns / 1e6 / (double)stalls->judged_steps;
+	finding->is_beside_step = true;
 	finding->per_step = (double)stalls->periodic_count / (double)stalls->judged_steps;
 	finding->draws_from = 1u << LEDGER_IDLE_HOST_AWAY | 1u << LEDGER_IDLE_SYNC |
 			      1u << LEDGER_IDLE_ISSUE | 1u << LEDGER_COPY;

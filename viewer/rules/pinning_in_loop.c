@@ -8,6 +8,7 @@
 
 #include "array_len.h"
 #include "rule.h"
+#include "text.h"
 #include "xmalloc.h"
 
 #define COST_PERCENT 0.5
@@ -83,13 +84,14 @@ static void raise(struct rule_context *context, const struct pinning *pinning)
 	finding_number(finding, "host_ms_per_step", host_ms);
 	finding_number(finding, "longest_ms", (double)pinning->longest_ns / 1e6);
 	finding_text(finding, "call", model_api_name(context->model, pinning->call));
-	finding_summary(
-		finding,
-		"The launching thread pins or unpins host memory %.4g times per %s (%s, the "
-		"longest call %.2f ms): %.2f ms of each %s (%.1f %%).",
-		finding->per_step, context->unit, model_api_name(context->model, pinning->call),
-		(double)pinning->longest_ns / 1e6, host_ms, context->unit,
-		rule_percent(context, host_ms));
+	finding_summary(finding,
+			"The launching thread pins or unpins host memory %s %s per %s (%s, the "
+			"longest call %.2f ms): %.2f ms of each %s (%.1f %%).",
+			text_count(finding->per_step).text,
+			text_noun(finding->per_step, "time", "times"), context->unit,
+			model_api_name(context->model, pinning->call),
+			(double)pinning->longest_ns / 1e6, host_ms, context->unit,
+			rule_percent(context, host_ms));
 	finding_fix(finding,
 		    "Allocate the pinned buffers once before the loop and reuse them; where "
 		    "that is not possible, a plain copy from pageable memory is cheaper.");

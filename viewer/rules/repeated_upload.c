@@ -9,6 +9,7 @@
 #include "array.h"
 #include "map.h"
 #include "rule.h"
+#include "text.h"
 
 #define LEAST_STEPS  5
 #define COST_PERCENT 1.0
@@ -102,9 +103,10 @@ static void raise(struct rule_context *context, const struct upload *upload, siz
 	finding_text(finding, "content", "not checked");
 	finding_summary(finding,
 			"The same %.2f MiB of host memory are uploaded in %zu of %zu steady steps "
-			"(%.4g times per step, %.2f ms of copying); the content was not checked, "
+			"(%s %s per step, %.2f ms of copying); the content was not checked, "
 			"it may be new each time.",
-			(double)upload->size_bytes / 1048576, upload->steps, steps, per_step,
+			(double)upload->size_bytes / 1048576, upload->steps, steps,
+			text_count(per_step).text, text_noun(per_step, "time", "times"),
 			finding->cost_ms);
 	finding_fix(finding, "If the data does not change (a mask, a table, constants), upload it "
 			     "once before the loop and keep it on the GPU.");
@@ -137,9 +139,9 @@ static void run(struct rule_context *context)
 		rule_not_judged(context, "the host addresses of the uploads were not recorded");
 	else if (!raised && staging)
 		rule_not_judged(context,
-				"%zu pinned buffers are uploaded in every step, as a loader does "
+				"%zu pinned %s uploaded in every step, as a loader does "
 				"it; whether their content changes was not checked",
-				staging);
+				staging, text_noun((double)staging, "buffer is", "buffers are"));
 	else if (!raised)
 		rule_silent(context, uploads.seen ? "no host memory is uploaded in 5 steady steps "
 						    "or more at 1 %% of the step"

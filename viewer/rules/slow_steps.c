@@ -61,6 +61,7 @@ static void raise(struct rule_context *context, const struct slow_steps *slow, d
 			part = i;
 	}
 	finding->cost_ms = (double)slow->excess_ns / 1e6 / (double)context->stalls.judged_steps;
+	finding->is_beside_step = true;
 	finding->per_step = (double)slow->count / (double)context->stalls.judged_steps;
 	finding_number(finding, "slow_steps", (double)slow->count);
 	finding_number(finding, "judged_steps", (double)context->stalls.judged_steps);
@@ -70,14 +71,15 @@ static void raise(struct rule_context *context, const struct slow_steps *slow, d
 	finding_text(finding, "part", ledger_part_key((enum ledger_part)part));
 	finding_number(finding, "part_grew_ms", slow->grown_ms[part] / (double)slow->count);
 	finding_number(finding, "share_of_run_percent", percent);
-	finding_summary(
-		finding,
-		"%zu of %zu steps take more than 1.5 times the median of %.2f ms (the "
-		"slowest, number %zu, %.2f ms): %.1f %% of the time of all steps. What grew "
-		"most is \"%s\", by %.2f ms in each.",
-		slow->count, context->stalls.judged_steps, median_ms, slow->slowest,
-		(double)slow->slowest_ns / 1e6, percent, ledger_part_label((enum ledger_part)part),
-		slow->grown_ms[part] / (double)slow->count);
+	finding_summary(finding,
+			"%zu of %zu steps take more than 1.5 times the median of %.2f ms (the "
+			"slowest, number %zu, %.2f ms). What they take beyond that is %.1f %% of "
+			"the time of all steps. What grew "
+			"most is \"%s\", by %.2f ms in each.",
+			slow->count, context->stalls.judged_steps, median_ms, slow->slowest,
+			(double)slow->slowest_ns / 1e6, percent,
+			ledger_part_label((enum ledger_part)part),
+			slow->grown_ms[part] / (double)slow->count);
 	finding_fix(finding, "%s",
 		    part < LEDGER_COMPUTE_PARTS
 			    ? "These steps have more work: sort or pack the samples by length, so "

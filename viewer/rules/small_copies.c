@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "rule.h"
+#include "text.h"
 
 #define COPIES_PER_STEP 100
 #define SMALL_BYTES	(64u * 1024)
@@ -103,8 +104,8 @@ static void run(struct rule_context *context)
 	if (exposed_ms > available_ms)
 		exposed_ms = available_ms;
 	if (per_step < COPIES_PER_STEP)
-		rule_silent(context, "%.4g copies per %s (raised from %d)", per_step, context->unit,
-			    COPIES_PER_STEP);
+		rule_silent(context, "%s %s per %s (raised from %d)", text_count(per_step).text,
+			    text_noun(per_step, "copy", "copies"), context->unit, COPIES_PER_STEP);
 	else if (median >= SMALL_BYTES)
 		rule_silent(context, "the median copy has %.0f KiB", median / 1024);
 	else if (rule_percent(context, exposed_ms) < EXPOSED_PERCENT)

@@ -4,6 +4,7 @@
  * next batch. No stack exists inside such a gap; the upload that ends it is the place.
  */
 #include "rule.h"
+#include "text.h"
 
 #define AWAY_PERCENT 5.0
 /* Without steps, a wait or two may be the set-up of the program. */
@@ -70,8 +71,9 @@ static void raise(struct rule_context *context, uint32_t upload, uint64_t gaps, 
 		finding_text(finding, "last_call_before", model_api_name(model, before));
 	finding_summary(finding,
 			"The GPU is idle for %.2f ms of each %s (%.1f %%) until the thread, which "
-			"made no CUDA call meanwhile, uploads data again (%.4g times per %s).",
-			idle_ms, context->unit, rule_percent(context, idle_ms), per_step,
+			"made no CUDA call meanwhile, uploads data again (%s %s per %s).",
+			idle_ms, context->unit, rule_percent(context, idle_ms),
+			text_count(per_step).text, text_noun(per_step, "time", "times"),
 			context->unit);
 	finding_fix(finding, "Prepare batches beside the step: DataLoader(num_workers=4 or more, "
 			     "pin_memory=True, persistent_workers=True), a prefetching thread, or "

@@ -22,11 +22,11 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	finding_number(finding, "frees_per_step", per_step);
 	finding_text(finding, "call", api);
 	finding_summary(finding,
-			"%s waits until the GPU has finished, %.4g %s per %s; the GPU then "
+			"%s waits until the GPU has finished, %s %s per %s; the GPU then "
 			"idles for %.2f ms of each %s (%.1f %%) until the thread has launched "
 			"again.",
-			api, per_step, text_noun(per_step, "time", "times"), context->unit, idle_ms,
-			context->unit, rule_percent(context, idle_ms));
+			api, text_count(per_step).text, text_noun(per_step, "time", "times"),
+			context->unit, idle_ms, context->unit, rule_percent(context, idle_ms));
 	finding_fix(finding, "Keep the memory and reuse it, free it after the loop, or use "
 			     "cudaMallocAsync and cudaFreeAsync, which do not wait.");
 	rule_settle(context, finding);

@@ -125,7 +125,11 @@ static void a_noun_goes_with_its_count_as_printed(void **state)
 {
 	(void)state;
 	assert_string_equal(text_noun(1, "copy", "copies"), "copy");
-	assert_string_equal(text_noun(1.00001, "copy", "copies"), "copy"); /* "%.4g": 1 */
+	assert_string_equal(text_noun(1.00001, "copy", "copies"), "copy"); /* printed as 1 */
+	assert_string_equal(text_count(1.00001).text, "1");
+	assert_string_equal(text_count(0.9639).text, "0.964");
+	assert_string_equal(text_count(999.7).text, "1000");
+	assert_string_equal(text_count(120510).text, "120510");
 	assert_string_equal(text_noun(0, "copy", "copies"), "copies");
 	assert_string_equal(text_noun(1.5, "copy", "copies"), "copies");
 	assert_string_equal(text_noun(1e300, "copy", "copies"), "copies");

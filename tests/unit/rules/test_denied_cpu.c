@@ -76,6 +76,25 @@ static void a_thread_that_always_runs_is_silent(void **state)
 	bench_fini(&bench);
 }
 
+/* The thread waits for a CPU, but the GPU has work queued all the time. */
+static void a_gpu_that_never_idles_does_not_feel_it(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench);
+	bench.machine.site = 5;
+	for (int step = 0; step < 200; step++) {
+		bench_sample(&bench, SAMPLE_thread_wait_ns, bench.machine.host_ns,
+			     bench.machine.host_ns / 2);
+		machine_kernel(&bench.machine, "ampere_sgemm_128x128_nn", 2000000);
+		machine_kernel(&bench.machine, "adam_step", 50000);
+	}
+	bench_run(&bench);
+	assert_int_equal(bench_status(&bench, "GT509"), JUDGED_SILENT);
+	bench_fini(&bench);
+}
+
 static void without_samples_it_is_not_judged(void **state)
 {
 	struct bench bench;
@@ -96,6 +115,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(own_threads_that_crowd_it_out_are_named),
 		cmocka_unit_test(other_processes_remain_when_nothing_else_explains_it),
 		cmocka_unit_test(a_thread_that_always_runs_is_silent),
+		cmocka_unit_test(a_gpu_that_never_idles_does_not_feel_it),
 		cmocka_unit_test(without_samples_it_is_not_judged),
 	};
 
