@@ -57,7 +57,7 @@ static int print_report(const struct loaded_traces *traces, const struct job_ran
 {
 	const struct model **models = xcalloc(traces->count, sizeof(*models));
 	struct report_data report;
-	int status = EXIT_OK;
+	int status = EXIT_OK, rc = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < traces->count; i++) {
@@ -77,8 +77,11 @@ static int print_report(const struct loaded_traces *traces, const struct job_ran
 	} else {
 		report_text_print(&report, stdout, options->has_colour);
 	}
-	if (options->html_path && report_html_write(&report, options->html_path)) {
-		fprintf(stderr, "gputrace report: Cannot write %s.\n", options->html_path);
+	if (options->html_path)
+		rc = report_html_write(&report, options->html_path);
+	if (rc) {
+		fprintf(stderr, "gputrace report: Cannot write %s: %s.\n", options->html_path,
+			strerror(-rc));
 		status = 1;
 	} else if (options->html_path && !options->is_json) {
 		printf("\nThe page is in %s\n", options->html_path);
@@ -217,14 +220,11 @@ static int run(int argc, char **argv)
 							   optarg);
 			break;
 		case 'F':
-			if (!load_traces_from(optarg))
-				return command_usage_error(
-					argv[0], "--from takes seconds, not \"%s\".", optarg);
-			break;
 		case 'T':
-			if (!load_traces_to(optarg))
-				return command_usage_error(
-					argv[0], "--to takes seconds, not \"%s\".", optarg);
+			if (!(option == 'F' ? load_traces_from : load_traces_to)(optarg))
+				return command_usage_error(argv[0],
+							   "--%s takes seconds, not \"%s\".",
+							   option == 'F' ? "from" : "to", optarg);
 			break;
 		case 'h':
 			return command_print_help("report");

@@ -189,8 +189,9 @@ void report_live_html(struct text *page, const struct device_report *device)
 
 	if (!is_worth_a_table(&figures))
 		return;
-	text_add(page, "<h3>Memory of this process</h3>\n<table>\n<tr><th></th><th>at the peak</th>"
-		       "<th>own peak</th><th>at the end</th></tr>\n");
+	text_add(page, "<h3>Memory of this process</h3>\n<table>\n<tr><th></th>"
+		       "<th class=\"number\">at the peak</th><th class=\"number\">own peak</th>"
+		       "<th class=\"number\">at the end</th></tr>\n");
 	for (int kind = 0; kind < LIVE_KIND_COUNT; kind++) {
 		if (!figures.usage->kind_peak_bytes[kind])
 			continue;

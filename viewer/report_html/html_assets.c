@@ -19,7 +19,7 @@ const char html_style[] =
 	".quality{background:#fff8e5;border-left:5px solid #e0a800;padding:.3rem 1rem;margin:.3rem "
 	"0}\n"
 	"table{border-collapse:collapse;width:100%}td,th{padding:.15rem .6rem;text-align:left}\n"
-	"th:not(:first-child){text-align:right}td{overflow-wrap:break-word}\n"
+	"th.number{text-align:right}.wide table{font-size:.85em}td{overflow-wrap:break-word}\n"
 	"p,h1,h2,h3,.verdict,.evidence{overflow-wrap:anywhere}\n"
 	"@media (max-width:500px){body{padding:.6rem}td,th{padding:.15rem .3rem}}\n"
 	".wide,pre{overflow-x:auto}pre{font-size:.85em}\n"
