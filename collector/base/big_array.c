@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list of regions, large arrays each, found by their address: there are some dozens. A file's
- * space is allocated before it is mapped, so that a full disk is an answer and no SIGBUS; then the
- * array stays in memory. Resident pages of files are given up all at once, by a timer that
- * interrupts the thread that uses the arrays: a thread of its own comes too late on a busy machine,
- * and clocks of CPU time tick too seldom there. The pages stay in the page cache, where the kernel
- * writes and drops them as it needs; one that is used again costs a minor fault for its
- * neighbourhood.
+ * space is allocated before it is mapped: a full disk is an answer and no SIGBUS. Resident pages of
+ * files are given up all at once by a timer that interrupts the thread that uses the arrays: another
+ * thread comes too late on a busy machine. They stay in the page cache, one minor fault away.
  */
 #define _GNU_SOURCE
 #include "big_array.h"
@@ -89,13 +86,17 @@ static size_t limit_of_text(const char *text)
 	return number ? (size_t)number << shift : SIZE_MAX;
 }
 
+void big_array_set_default(size_t limit_bytes)
+{
+	const char *text = getenv("GPUTRACE_MEMORY");
+
+	big_array_set_limit(text && *text ? limit_of_text(text) : limit_bytes);
+}
+
 static size_t limit_bytes(void)
 {
-	if (!regions.limit_bytes) {
-		const char *text = getenv("GPUTRACE_MEMORY");
-
-		big_array_set_limit(text && *text ? limit_of_text(text) : DEFAULT_LIMIT_BYTES);
-	}
+	if (!regions.limit_bytes)
+		big_array_set_default(DEFAULT_LIMIT_BYTES);
 	return regions.limit_bytes;
 }
 

@@ -28,6 +28,8 @@ void big_array_jump(void);
 
 /* How much of the process's memory the arrays may assume, in place of GPUTRACE_MEMORY. */
 void big_array_set_limit(size_t limit_bytes);
+/* The same where GPUTRACE_MEMORY does not say how much. */
+void big_array_set_default(size_t limit_bytes);
 /* Bytes of all arrays that lie in files now. */
 size_t big_array_file_bytes(void);
 

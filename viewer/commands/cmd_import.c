@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "big_array.h"
 #include "command.h"
 #include "error.h"
 #include "import.h"
@@ -19,6 +20,8 @@
 #include "printable.h"
 #include "text.h"
 #include "xmalloc.h"
+
+#define IMPORT_MEMORY_BYTES ((size_t)128 << 20)
 
 /* clang-format off */
 static const char usage[] =
@@ -182,6 +185,8 @@ static int import_one(const struct request *request, const char *path, int dir_f
 	struct error err = {0};
 	int rc;
 
+	/* What waits for its launch or operator is used in order, so little of it need be there. */
+	big_array_set_default(IMPORT_MEMORY_BYTES);
 	clock_gettime(CLOCK_MONOTONIC, &progress.started);
 	if (isatty(STDERR_FILENO)) {
 		options.progress = show_progress;

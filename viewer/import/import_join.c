@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two maps by correlation: calls that wait for their facts, and facts that wait for their call.
- * Each is bounded: beyond that a call goes on without facts, which the model finds through the
- * correlation anyway.
+ * Two maps by correlation: calls that wait for their facts, and facts that wait for their call. In
+ * recordings that are ordered by kind all of them wait, so they lie in big arrays, which both sides
+ * walk in order. Their number is bounded: beyond that a call goes on without facts, which the model
+ * finds through the correlation anyway.
  */
 #define _GNU_SOURCE /* memmem */
 #include "import_join.h"
@@ -11,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "big_array.h"
 #include "import_sink.h"
 #include "import_sites.h"
 #include "map.h"
+#include "number_map.h"
 #include "xmalloc.h"
 
-#define MAX_WAITING 262144u
-#define MAX_GEMMS   131072u
+#define MAX_WAITING 16000000u /* of each kind: 2 GB of files for calls, 3 for products */
 
 struct waiting_call {
 	uint32_t thread;
@@ -37,13 +38,13 @@ struct waiting_gemm {
 struct import_join {
 	struct import_sink *sink;
 	struct import_sites *sites;
-	struct map gemm_map;   /* thread and call_id -> index + 1 */
-	struct map launch_map; /* correlation -> index + 1 of its GEMM */
-	struct map layout_map; /* correlation -> ops of its kernel */
-	struct map kernel_map; /* kernel -> ops of its name */
+	struct number_map gemm_map;   /* thread and call_id -> index + 1 */
+	struct number_map launch_map; /* correlation -> index + 1 of its GEMM */
+	struct number_map layout_map; /* correlation -> ops of its kernel */
+	struct map kernel_map;	      /* kernel -> ops of its name */
 	struct waiting_gemm *gemms;
 	size_t gemm_count, gemm_capacity;
-	struct map call_map, fact_map; /* correlation -> index + 1 */
+	struct number_map call_map, fact_map; /* correlation -> index + 1 */
 	struct waiting_call *calls;
 	size_t call_count, call_capacity;
 	struct join_facts *facts;
@@ -55,11 +56,11 @@ struct import_join *import_join_new(struct import_sink *sink, struct import_site
 	struct import_join *join = xcalloc(1, sizeof(*join));
 	join->sink = sink;
 	join->sites = sites;
-	map_init(&join->call_map);
-	map_init(&join->fact_map);
-	map_init(&join->gemm_map);
-	map_init(&join->launch_map);
-	map_init(&join->layout_map);
+	number_map_init(&join->call_map);
+	number_map_init(&join->fact_map);
+	number_map_init(&join->gemm_map);
+	number_map_init(&join->launch_map);
+	number_map_init(&join->layout_map);
 	map_init(&join->kernel_map);
 	return join;
 }
@@ -68,15 +69,15 @@ void import_join_free(struct import_join *join)
 {
 	if (!join)
 		return;
-	map_fini(&join->call_map);
-	map_fini(&join->fact_map);
-	map_fini(&join->gemm_map);
-	map_fini(&join->launch_map);
-	map_fini(&join->layout_map);
+	number_map_fini(&join->call_map);
+	number_map_fini(&join->fact_map);
+	number_map_fini(&join->gemm_map);
+	number_map_fini(&join->launch_map);
+	number_map_fini(&join->layout_map);
 	map_fini(&join->kernel_map);
-	free(join->gemms);
-	free(join->calls);
-	free(join->facts);
+	big_array_free(join->gemms);
+	big_array_free(join->calls);
+	big_array_free(join->facts);
 	free(join);
 }
 
@@ -108,65 +109,63 @@ void import_join_call(struct import_join *join, uint32_t thread, const void *rec
 	struct waiting_call call = {.thread = thread};
 	memcpy(&call.record, record, head->size_bytes);
 	uint32_t correlation = call.record.copy.call.correlation;
-	const uint64_t *fact = map_find(&join->fact_map, correlation);
+	uint32_t fact = number_map_get(&join->fact_map, correlation), before;
 	if (fact) {
-		emit(join, &call, &join->facts[*fact - 1]);
+		emit(join, &call, &join->facts[fact - 1]);
 		return;
 	}
-	bool is_new;
 	if (!correlation || join->call_count == MAX_WAITING) {
 		emit(join, &call, NULL);
 		return;
 	}
-	uint64_t *slot = map_slot(&join->call_map, correlation, &is_new);
-	if (!is_new && !join->calls[*slot - 1].is_done)
-		emit(join, &join->calls[*slot - 1], NULL); /* the number came twice */
+	before = number_map_get(&join->call_map, correlation);
+	if (before && !join->calls[before - 1].is_done)
+		emit(join, &join->calls[before - 1], NULL); /* the number came twice */
 	if (join->call_count == join->call_capacity)
-		join->calls = array_grow(join->calls, &join->call_capacity, sizeof(*join->calls));
+		join->calls =
+			big_array_grow(join->calls, &join->call_capacity, sizeof(*join->calls));
 	join->calls[join->call_count++] = call;
-	*slot = join->call_count;
+	number_map_set(&join->call_map, correlation, (uint32_t)join->call_count);
 }
 
 void import_join_gpu(struct import_join *join, uint32_t correlation, const struct join_facts *facts)
 {
 	if (!correlation)
 		return;
-	const uint64_t *call = map_find(&join->call_map, correlation);
+	uint32_t call = number_map_get(&join->call_map, correlation);
 	if (call) {
-		if (!join->calls[*call - 1].is_done)
-			emit(join, &join->calls[*call - 1], facts);
+		if (!join->calls[call - 1].is_done)
+			emit(join, &join->calls[call - 1], facts);
 		return;
 	}
-	if (join->fact_count == MAX_WAITING)
+	/* Of a call that made several GPU operations the first one describes it. */
+	if (join->fact_count == MAX_WAITING || number_map_get(&join->fact_map, correlation))
 		return;
-	bool is_new;
-	uint64_t *slot = map_slot(&join->fact_map, correlation, &is_new);
-	if (!is_new)
-		return; /* a call that made several GPU operations: the first one describes it */
 	if (join->fact_count == join->fact_capacity)
-		join->facts = array_grow(join->facts, &join->fact_capacity, sizeof(*join->facts));
+		join->facts =
+			big_array_grow(join->facts, &join->fact_capacity, sizeof(*join->facts));
 	join->facts[join->fact_count++] = *facts;
-	*slot = join->fact_count;
+	number_map_set(&join->fact_map, correlation, (uint32_t)join->fact_count);
 }
 
 void import_join_gemm(struct import_join *join, uint32_t thread, const struct record_gemm *gemm)
 {
-	bool is_new;
-	if (join->gemm_count == MAX_GEMMS) {
+	if (join->gemm_count == MAX_WAITING) {
 		import_sink_add(join->sink, thread, gemm);
 		return;
 	}
 	if (join->gemm_count == join->gemm_capacity)
-		join->gemms = array_grow(join->gemms, &join->gemm_capacity, sizeof(*join->gemms));
+		join->gemms =
+			big_array_grow(join->gemms, &join->gemm_capacity, sizeof(*join->gemms));
 	join->gemms[join->gemm_count++] = (struct waiting_gemm){thread, *gemm};
-	*map_slot(&join->gemm_map, (uint64_t)thread << 32 | gemm->call.call_id, &is_new) =
-		join->gemm_count;
+	number_map_set(&join->gemm_map, (uint64_t)thread << 32 | gemm->call.call_id,
+		       (uint32_t)join->gemm_count);
 }
 
 /* What a kernel's name tells: the ops of A and B in two bytes, above them whether it is TF32. */
 #define NAME_TF32 0x10000u
 
-static void set_layout(struct import_join *join, uint64_t gemm, uint64_t told)
+static void set_layout(struct import_join *join, uint32_t gemm, uint64_t told)
 {
 	struct record_gemm *record = &join->gemms[gemm - 1].record;
 	if (!record->op_a)
@@ -182,15 +181,14 @@ static void set_layout(struct import_join *join, uint64_t gemm, uint64_t told)
 void import_join_launch(struct import_join *join, uint32_t thread, uint32_t gemm_call_id,
 			uint32_t correlation)
 {
-	const uint64_t *gemm = map_find(&join->gemm_map, (uint64_t)thread << 32 | gemm_call_id);
+	uint32_t gemm = number_map_get(&join->gemm_map, (uint64_t)thread << 32 | gemm_call_id);
 	if (!gemm || !correlation)
 		return;
-	const uint64_t *ops = map_find(&join->layout_map, correlation);
-	bool is_new;
+	uint32_t ops = number_map_get(&join->layout_map, correlation);
 	if (ops)
-		set_layout(join, *gemm, *ops);
+		set_layout(join, gemm, ops);
 	else
-		*map_slot(&join->launch_map, correlation, &is_new) = *gemm;
+		number_map_set(&join->launch_map, correlation, gemm);
 }
 
 /*
@@ -230,11 +228,11 @@ void import_join_kernel(struct import_join *join, uint32_t correlation, uint64_t
 	uint64_t ops = *slot;
 	if (!ops || !correlation)
 		return;
-	const uint64_t *gemm = map_find(&join->launch_map, correlation);
+	uint32_t gemm = number_map_get(&join->launch_map, correlation);
 	if (gemm)
-		set_layout(join, *gemm, ops);
-	else if (join->layout_map.count < MAX_WAITING)
-		*map_slot(&join->layout_map, correlation, &is_new) = ops;
+		set_layout(join, gemm, ops);
+	else if (join->layout_map.count + join->layout_map.strays.count < MAX_WAITING)
+		number_map_set(&join->layout_map, correlation, (uint32_t)ops);
 }
 
 void import_join_flush(struct import_join *join)

@@ -14,13 +14,17 @@
 #include <string.h>
 
 #include "array.h"
+#include "big_array.h"
 #include "import_sink.h"
 #include "map.h"
+#include "number_map.h"
+#include "run_sort.h"
 #include "xmalloc.h"
 
-#define MAX_OPERATORS 1500000u /* 60 MB, and 36 for those of autograd */
-#define SMALL	      1024u    /* operators of a thread that are sorted at every question */
+#define MAX_OPERATORS 50000000u /* 2 GB of files, and 1 for those of autograd */
+#define SMALL	      1024u	/* operators of a thread that are sorted at every question */
 #define MAX_WALK      4096u
+#define FAR	      1024u
 #define NONE	      UINT32_MAX
 
 struct operator_span {
@@ -43,8 +47,9 @@ struct forward {
 struct thread_spans {
 	struct operator_span *items;
 	size_t count, capacity;
-	size_t ordered; /* items before this one are sorted and have parents */
-	uint32_t *open; /* the sweep's stack after `ordered` items */
+	size_t ordered;	   /* items before this one are sorted and have parents */
+	size_t last_found; /* calls come in the order of time, mostly */
+	uint32_t *open;	   /* the sweep's stack after `ordered` items */
 	size_t open_count, open_capacity;
 };
 
@@ -64,7 +69,7 @@ struct import_sites {
 	struct map node_map; /* parent and frame -> index + 1 */
 	struct tree_node *nodes;
 	size_t node_count, node_capacity;
-	struct map forward_map; /* autograd's number -> index + 1 */
+	struct number_map forward_map; /* autograd's number -> index + 1 */
 	struct forward *forwards;
 	size_t forward_count, forward_capacity;
 	uint64_t total, dropped;
@@ -77,7 +82,7 @@ struct import_sites *import_sites_new(struct import_sink *sink)
 	sites->sink = sink;
 	map_init(&sites->frame_map);
 	map_init(&sites->node_map);
-	map_init(&sites->forward_map);
+	number_map_init(&sites->forward_map);
 	return sites;
 }
 
@@ -86,7 +91,7 @@ void import_sites_free(struct import_sites *sites)
 	if (!sites)
 		return;
 	for (size_t i = 0; i < sites->thread_count; i++) {
-		free(sites->threads[i].items);
+		big_array_free(sites->threads[i].items);
 		free(sites->threads[i].open);
 	}
 	free(sites->threads);
@@ -94,8 +99,8 @@ void import_sites_free(struct import_sites *sites)
 	free(sites->nodes);
 	map_fini(&sites->frame_map);
 	map_fini(&sites->node_map);
-	map_fini(&sites->forward_map);
-	free(sites->forwards);
+	number_map_fini(&sites->forward_map);
+	big_array_free(sites->forwards);
 	free(sites);
 }
 
@@ -140,7 +145,7 @@ void import_sites_add(struct import_sites *sites, uint32_t thread, int64_t begin
 	}
 	struct thread_spans *t = thread_of(sites, thread);
 	if (t->count == t->capacity)
-		t->items = array_grow(t->items, &t->capacity, sizeof(*t->items));
+		t->items = big_array_grow(t->items, &t->capacity, sizeof(*t->items));
 	t->items[t->count++] = (struct operator_span){
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
@@ -156,24 +161,24 @@ void import_sites_tie(struct import_sites *sites, uint32_t thread, int64_t seque
 {
 	struct operator_span *span;
 	struct forward *forward;
-	bool is_new;
-	uint64_t *slot;
+	uint32_t number;
 	if (sites->was_dropped)
 		return;
 	span = &sites->threads[thread].items[sites->threads[thread].count - 1];
-	slot = map_slot(&sites->forward_map, (uint64_t)sequence, &is_new);
-	if (is_new) {
+	number = number_map_get(&sites->forward_map, (uint64_t)sequence);
+	if (!number) {
 		if (sites->forward_count == sites->forward_capacity)
-			sites->forwards = array_grow(sites->forwards, &sites->forward_capacity,
-						     sizeof(*sites->forwards));
+			sites->forwards = big_array_grow(sites->forwards, &sites->forward_capacity,
+							 sizeof(*sites->forwards));
 		memset(&sites->forwards[sites->forward_count++], 0, sizeof(*sites->forwards));
-		*slot = sites->forward_count;
+		number = (uint32_t)sites->forward_count;
+		number_map_set(&sites->forward_map, (uint64_t)sequence, number);
 	}
 	if (is_backward) {
-		span->forward = (uint32_t)*slot;
+		span->forward = number;
 		return;
 	}
-	forward = &sites->forwards[*slot - 1];
+	forward = &sites->forwards[number - 1];
 	forward->is_ambiguous |= forward->is_known && forward->thread != thread;
 	if (!forward->is_known || forward->begin_ns <= span->begin_ns)
 		forward->begin_ns = span->begin_ns;
@@ -219,17 +224,37 @@ static void order(struct thread_spans *t)
 		/* Few late ones are not worth sorting many again: the sum stays geometric. */
 		if (t->ordered > SMALL && (t->count - t->ordered) * 4 < t->ordered)
 			return;
-		qsort(t->items, t->count, sizeof(*t->items), compare_spans);
+		run_sort(t->items, t->count, sizeof(*t->items), compare_spans);
 		t->ordered = 0;
 		t->open_count = 0;
 	}
 	sweep(t);
 }
 
-/* The last of the ordered spans that began at or before the time, NONE if there is none. */
-static uint32_t last_begun(const struct thread_spans *t, int64_t time_ns)
+/* The last of the ordered spans that began at or before the time, NONE if there is none. Looks ever
+ * farther from the one that was found last: the next time is near, after it or before. */
+static uint32_t last_begun(struct thread_spans *t, int64_t time_ns)
 {
-	size_t low = 0, high = t->ordered;
+	size_t low = 0, high = t->ordered, step = 1, next;
+	if (t->last_found < high && t->items[t->last_found].begin_ns <= time_ns) {
+		for (low = t->last_found + 1; low < high; low = next + 1, step *= 2) {
+			next = step < high - low ? low + step : high - 1;
+			if (t->items[next].begin_ns > time_ns) {
+				high = next;
+				break;
+			}
+		}
+	} else if (t->last_found < high) {
+		for (high = t->last_found; high; high = next, step *= 2) {
+			next = step < high ? high - step : 0;
+			if (t->items[next].begin_ns <= time_ns) {
+				low = next + 1;
+				break;
+			}
+		}
+	}
+	if (step > FAR)
+		big_array_jump();
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (t->items[middle].begin_ns <= time_ns)
@@ -237,6 +262,7 @@ static uint32_t last_begun(const struct thread_spans *t, int64_t time_ns)
 		else
 			high = middle;
 	}
+	t->last_found = low ? low - 1 : 0;
 	return low ? (uint32_t)(low - 1) : NONE;
 }
 
@@ -255,7 +281,7 @@ static uint32_t intern_node(struct import_sites *sites, uint32_t parent, uint32_
 }
 
 /* The innermost span that holds the time, NONE if none does. */
-static uint32_t innermost_at(const struct thread_spans *t, int64_t time_ns)
+static uint32_t innermost_at(struct thread_spans *t, int64_t time_ns)
 {
 	uint32_t at = last_begun(t, time_ns);
 	/* Old recordings have whole microseconds: a call may begin with an operator of no length.
