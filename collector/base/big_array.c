@@ -2,8 +2,8 @@
 /*
  * A list of regions, large arrays each, found by their address: there are some dozens. A file's
  * space is allocated before it is mapped: a full disk is an answer and no SIGBUS. Resident pages of
- * files are given up all at once by a timer that interrupts the thread that uses the arrays: another
- * thread comes too late on a busy machine. They stay in the page cache, one minor fault away.
+ * files are given up all at once by a timer that interrupts the thread that uses the arrays:
+ * another thread comes too late on a busy machine. They stay in the page cache, near enough.
  */
 #define _GNU_SOURCE
 #include "big_array.h"
