@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: check_comparison.sh BUILD: what part b compares differs when it differs. One kernel more in the
-# profiler's trace, one copy of another size, and a recording without the range are all seen.
+# profiler's trace, one copy of another size, and a recording without the range are all seen. Part c
+# measures with the profiler when it says so.
 set -u
 build=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -38,6 +39,11 @@ grep -v check_step "$work/dump.tsv" >"$work/unmarked.tsv"
 compare 1 "$work/unmarked.tsv" "$work/whole.json"
 awk -F '\t' '/^# / { is_gpu = /gpu_kernel/ } !is_gpu || /^# |^thread/' "$work/dump.tsv" >"$work/untimed.tsv"
 compare 1 "$work/untimed.tsv" "$work/whole.json"
+# The stand-in's profiler takes 2 ms for each of two waits of a step.
+. "$here/run_parts.sh"
+plain=$(step_ms "PYTHONPATH=$here/fake_torch") profiled=$(step_ms "PYTHONPATH=$here/fake_torch" --under-profiler)
+awk -v plain="$plain" -v profiled="$profiled" 'BEGIN { exit !(plain > 0 && profiled > plain + 1.5) }' ||
+	fail "a step takes '$plain' ms, and under the profiler '$profiled' ms"
 # A part that hangs is stopped and the rest goes on; wrong options are told.
 bash "$here/run.sh" "$build" --parts xyz 2>"$work/err.txt" && fail "parts that are none were taken"
 grep -q 'letters of abcdef' "$work/err.txt" || fail "$(cat "$work/err.txt")"

@@ -49,10 +49,11 @@ else
 	command -v nvidia-smi >/dev/null || { echo "run.sh: no nvidia-smi here; --simulated runs without a GPU" >&2; exit 2; }
 	gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)
 	[ -n "$gpu" ] || { echo "run.sh: nvidia-smi names no GPU; --simulated runs without one" >&2; exit 2; }
-	# Libraries of a toolkit, or those that PyTorch brought.
+	# Libraries that PyTorch brought, then those of a toolkit: PyTorch would take the toolkit's where both
+	# have the same name, and does not load with an older one (libnvJitLink).
 	libraries=$(python3 -c 'import glob, site
 print(":".join(sorted(p for s in site.getsitepackages() for p in glob.glob(s + "/nvidia/*/lib"))))' 2>/dev/null)
-	export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64${libraries:+:$libraries}
+	export LD_LIBRARY_PATH=${libraries:+$libraries:}/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 export WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT

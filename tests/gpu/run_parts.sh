@@ -123,14 +123,17 @@ median() {
 
 step_ms() { # NAME=VALUE... [--under-profiler]
 	local profiler=
-	[ "${!#}" = --under-profiler ] && { profiler=$_; set -- "${@:1:$#-1}"; }
+	if [ "${!#}" = --under-profiler ]; then
+		profiler=--under-profiler
+		set -- "${@:1:$#-1}"
+	fi
 	env "$@" timeout 40 python3 "$here/train.py" eager 100 $profiler 2>/dev/null | sed -n 's/^step_ms=//p'
 }
 
 sample_ms() { # NAME=VALUE...: without PyTorch the whole of a sample
 	local begin
 	begin=$(date +%s%N)
-	env "$@" timeout 40 "$(sample_program launch_bound)" --steps 20 >/dev/null 2>&1
+	env "$@" timeout 40 "$(sample_program launch_bound)" --steps 20 >/dev/null 2>&1 || return
 	echo $((($(date +%s%N) - begin) / 1000000))
 }
 
@@ -139,7 +142,7 @@ part_c() {
 	local once=step_ms what="one step of train.py, ms" mode results=
 	local -i round
 	[ $HAS_TORCH = yes ] || { once=sample_ms what="launch_bound --steps 20 as a whole, ms"; }
-	[ -n "$VARIANT$HAS_TORCH" ] || { row c overhead "skipped: nothing runs"; return; }
+	[ -n "$VARIANT" ] || [ $HAS_TORCH = yes ] || { row c overhead "FAILED: neither PyTorch nor a sample runs"; return 1; }
 	mkdir -p "$WORK/c"
 	local traced=("LD_PRELOAD=$shim" "GPUTRACE_OUT=$WORK/c")
 	for ((round = 0; round < 7; round++)); do
@@ -194,13 +197,25 @@ part_e() {
 	done <"$WORK/compared.txt"
 }
 
+# Where no trace names one: that of the libraries which run.sh put on the path, or the toolkit's.
+some_cupti() {
+	local folders candidate
+	IFS=: read -r -a folders <<<"$LD_LIBRARY_PATH"
+	for candidate in ${GPUTRACE_CUPTI:+"$GPUTRACE_CUPTI"} "${folders[@]/%//libcupti.so.1[0-9]}" \
+		/usr/local/cuda/extras/CUPTI/lib64/libcupti.so; do
+		candidate=$(compgen -G "$candidate" | head -n 1)
+		[ -n "$candidate" ] && { echo "$candidate"; return; }
+	done
+	echo libcupti.so
+}
+
 # (f) what facts/cupti-nccl-nvtx.md leaves open.
 part_f() {
 	local library probe
 	local -A names=([exit]="8 what is recorded of work in atexit of Python" [nvtx]="9 ranges of libnvToolsExt (NVTX v2)")
 	library=$("$gputrace" info "$(trace_of "$WORK/a/train_loop--steps12")" 2>/dev/null |
 		sed -n 's/^ *gpu_times\.library *//p')
-	[ -n "$library" ] || library=${GPUTRACE_CUPTI:-/usr/local/cuda/extras/CUPTI/lib64/libcupti.so}
+	[ -n "$library" ] || library=$(some_cupti)
 	while read -r number probe what; do
 		late f "$what" && continue
 		row f "$number $what" "$(timeout 20 "$build/gpu-check/cupti_probe" "$probe" "$library" 2>&1 | tail -n 1)"
