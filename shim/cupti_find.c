@@ -45,10 +45,16 @@ static bool has_python(const struct loaded *loaded)
 	return loaded->has_python || real_dlsym(RTLD_DEFAULT, "Py_IsInitialized") != NULL;
 }
 
+/* CUPTI of CUDA 11 had a name of its own for each minor version; older than 11.8 is not read. */
+static const char *minor_of(int major)
+{
+	return major == 11 ? ".8" : "";
+}
+
 static void *open_at(const char *format, const char *directory, int major)
 {
 	char path[2 * PATH_BYTES];
-	snprintf(path, sizeof(path), format, directory, major);
+	snprintf(path, sizeof(path), format, directory, major, minor_of(major));
 	return access(path, R_OK) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -62,10 +68,10 @@ static int major_of(const char *path)
 static void *open_beside(const char *cudart)
 {
 	static const char *const places[] = {
-		"%s/libcupti.so.%d",
-		"%s/../../cuda_cupti/lib/libcupti.so.%d",
-		"%s/../extras/CUPTI/lib64/libcupti.so.%d",
-		"%s/../lib/libcupti.so.%d",
+		"%s/libcupti.so.%d%s",
+		"%s/../../cuda_cupti/lib/libcupti.so.%d%s",
+		"%s/../extras/CUPTI/lib64/libcupti.so.%d%s",
+		"%s/../lib/libcupti.so.%d%s",
 	};
 	char directory[PATH_BYTES];
 	void *handle = NULL;
@@ -83,15 +89,15 @@ static void *open_in_toolkit(const char *root, int major)
 {
 	if (!root)
 		return NULL;
-	void *handle = open_at("%s/extras/CUPTI/lib64/libcupti.so.%d", root, major);
-	return handle ? handle : open_at("%s/lib64/libcupti.so.%d", root, major);
+	void *handle = open_at("%s/extras/CUPTI/lib64/libcupti.so.%d%s", root, major);
+	return handle ? handle : open_at("%s/lib64/libcupti.so.%d%s", root, major);
 }
 
 /* What the environment names, then the search path, then the usual place. */
 static void *open_toolkit(int major)
 {
 	char name[64];
-	snprintf(name, sizeof(name), "libcupti.so.%d", major);
+	snprintf(name, sizeof(name), "libcupti.so.%d%s", major, minor_of(major));
 	void *handle = open_in_toolkit(getenv("CUDA_HOME"), major);
 	if (!handle)
 		handle = open_in_toolkit(getenv("CUDA_PATH"), major);

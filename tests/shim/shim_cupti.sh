@@ -143,6 +143,31 @@ print(ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(p), 100))' >/dev/nu
 	has "$work/dump.txt" "^info\tgpu_times.library=$work/toolkit" "other programs get the toolkit's"
 }
 
+# Where wheels and toolkits have it, for a Python, which gets no other.
+case_the_cupti_beside_the_runtime_is_taken() {
+	command -v python3 >/dev/null || skip "no python3"
+	mkdir "$work/lib"
+	ln -s "$sim"/libcuda.so.1 "$work/lib/"
+	export LD_LIBRARY_PATH=$work/lib
+	while read -r runtime cupti; do
+		rm -rf "$out"/* "$work/root"
+		mkdir -p "$work/root/${runtime%/*}" "$work/root/${cupti%/*}"
+		cp "$progs/majors/${runtime##*/}" "$work/root/$runtime"
+		ln -s "$sim/libcupti.so.13" "$work/root/$cupti"
+		traced python3 -c '
+import ctypes, sys
+print(ctypes.CDLL(sys.argv[1]).cudaMalloc(None, 100))' "$work/root/$runtime" >"$work/with.txt"
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" "^info\tgpu_times.library=.*/${cupti##*/}\$" "$runtime: $cupti is found"
+	done <<-'END'
+		nvidia/cuda_runtime/lib/libcudart.so.11.0 nvidia/cuda_cupti/lib/libcupti.so.11.8
+		nvidia/cuda_runtime/lib/libcudart.so.12 nvidia/cuda_cupti/lib/libcupti.so.12
+		nvidia/cu13/lib/libcudart.so.13 nvidia/cu13/lib/libcupti.so.13
+		cuda/lib64/libcudart.so.11.0 cuda/extras/CUPTI/lib64/libcupti.so.11.8
+		cuda/lib64/libcudart.so.12 cuda/extras/CUPTI/lib64/libcupti.so.12
+	END
+}
+
 # As many records as a second of a launch-bound job has: the launches go on, every record arrives.
 case_a_burst_of_200_000_records_holds_up_no_launch() {
 	[ -x "$progs/prog_launches" ] || skip "not built"
