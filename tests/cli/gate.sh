@@ -64,6 +64,14 @@ expect_exit 1 "$gputrace" gate --max step_time_ms=1 base
 expect_exit 2 "$gputrace" gate base
 expect_exit 2 "$gputrace" gate --max step_time_ms=fast base
 expect_exit 3 "$gputrace" gate --min-steps 1000 --max step_time_ms=1000 base
+# Two runs as one baseline, whatever the verdict of three runs on a busy machine is.
+"$gputrace" gate --json --baseline base --baseline unpadded "same$runs" >two.json
+[ $? -ne 2 ] && python3 -c '
+import json
+document = json.load(open("two.json"))
+assert document["baseline_runs"] == 2 and not document["mismatch"], document
+assert all(check["baseline_samples"] >= 2 for check in document["checks"])
+' || fail "two runs are not taken as one baseline"
 SIMCUDA_GPU=h100-sxm gate_after other_gpu
 [ $? = 3 ] || { cat other_gpu.txt >&2; fail "another GPU is compared as if it were the same"; }
 grep -q "H100" other_gpu.txt || fail "it does not say which GPU differs"

@@ -22,7 +22,9 @@ static const char usage[] =
 	"Judges steady steps against limits, or against a baseline, and names what changed.\n"
 	"\n"
 	"  --max KEY=VALUE        the median may not be above VALUE\n"
-	"  --baseline TRACE       compare with this trace or directory; the median may not grow by "
+	"  --baseline TRACE       compare with this trace or directory, with one run of the job "
+	"or\n"
+	"                         several; the median may not grow by "
 	"more\n"
 	"                         than the tolerance\n"
 	"  --tolerance KEY=VALUE  percent (exposed_copy_percent: points of the step); defaults "
@@ -66,7 +68,8 @@ static int take_pair(const char *command, const char *option, const char *text, 
 	key[equals - text] = '\0';
 	metric = step_metric_find(key);
 	if (metric == STEP_METRIC_COUNT)
-		return command_usage_error(command, "There is no figure \"%s\".", key);
+		return command_usage_error(command, "There is no figure \"%s\"; --help lists them.",
+					   key);
 	value = strtod(equals + 1, &end);
 	if (end == equals + 1 || *end || !isfinite(value) || value < 0)
 		return command_usage_error(command, "\"%s\" is no number that fits %s.", equals + 1,
@@ -81,7 +84,7 @@ static const char *device_name(const struct loaded_traces *traces, const struct 
 }
 
 static void print_check(const struct loaded_traces *traces, const struct gate_check *check,
-			bool has_colour)
+			size_t runs, bool has_colour)
 {
 	static const char *const words[] = {"pass", "FAIL", "unsure", "too few"};
 	static const char *const tints[] = {"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[33m"};
@@ -100,6 +103,8 @@ static void print_check(const struct loaded_traces *traces, const struct gate_ch
 	printf(", n=%zu", check->current_count);
 	if (check->is_change)
 		printf(" against %zu", check->baseline_count);
+	if (check->is_change && runs > 1)
+		printf(" of %zu runs", runs);
 	if (traces->count > 1 || traces->items[check->run].model->device_count > 1) {
 		struct text path;
 
@@ -132,13 +137,13 @@ static void print_text(const struct loaded_traces *traces, const struct gate_arg
 	       : result->status == GATE_FAIL ? "FAIL"
 					     : "could not be judged",
 	       passed, result->count, arguments->baseline_count ? " against the baseline" : "");
-	if (result->mismatch)
-		printf("  not comparable: %s%s\n", result->mismatch,
+	if (result->baseline.mismatch)
+		printf("  not comparable: %s%s\n", result->baseline.mismatch,
 		       arguments->options.allows_mismatch ? " (compared anyway)" : "");
 	if (result->summed)
 		printf("  no steps to judge: %s\n", result->summed);
 	for (size_t i = 0; i < result->count; i++)
-		print_check(traces, &result->checks[i], has_colour);
+		print_check(traces, &result->checks[i], result->baseline.runs, has_colour);
 	if (result->change_count)
 		printf("\n  What changed per step:\n");
 	for (size_t i = 0; i < result->change_count; i++)
@@ -182,9 +187,10 @@ static void print_json(const struct loaded_traces *traces, const struct gate_res
 	struct json *json = json_new("gputrace.gate/1", false);
 
 	json_text(json, "verdict", verdict_of(result));
-	json_text(json, "mismatch", result->mismatch);
+	json_text(json, "mismatch", result->baseline.mismatch);
 	if (result->summed)
 		json_text(json, "no_steps_because", result->summed);
+	json_unsigned(json, "baseline_runs", result->baseline.runs);
 	json_array(json, "checks");
 	for (size_t i = 0; i < result->count; i++)
 		add_check(json, traces, &result->checks[i]);

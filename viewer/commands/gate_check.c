@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "array_len.h"
-#include "text.h"
+#include "xmalloc.h"
 
 void gate_options_init(struct gate_options *options)
 {
@@ -30,68 +29,6 @@ void gate_options_init(struct gate_options *options)
 bool gate_metric_is_points(enum step_metric metric)
 {
 	return metric == METRIC_EXPOSED_COPY;
-}
-
-/* Facts that must agree for times to be comparable, where both files have them. */
-static char *compare_facts(const struct model *current, const struct model *baseline)
-{
-	static const char *const keys[][2] = {
-		{"driver.version", "the driver"},
-		{"cuda.driver_version", "the CUDA driver"},
-		{"host.cpu", "the CPU"},
-		{"cuda.runtime_version", "the CUDA runtime"},
-		{"env.WORLD_SIZE", "the number of ranks"},
-		{"gpu_times.source", "the source of GPU times"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		const char *now = current->source.info(current->source.context, keys[i][0]);
-		const char *then = baseline->source.info(baseline->source.context, keys[i][0]);
-
-		if (now && then && strcmp(now, then) != 0)
-			return text_format("%s differs: \"%s\" now, \"%s\" in the baseline",
-					   keys[i][1], now, then);
-	}
-	return NULL;
-}
-
-static char *compare_devices(const struct model *current, const struct model *baseline)
-{
-	if (current->device_count != baseline->device_count)
-		return text_format("the number of GPUs differs: %zu now, %zu in the baseline",
-				   current->device_count, baseline->device_count);
-	for (size_t d = 0; d < current->device_count; d++) {
-		const struct model_device *now = &current->devices[d];
-		const struct model_device *then = &baseline->devices[d];
-
-		if (now->is_simulated != then->is_simulated)
-			return text_format("one of them is simulated and the other is not (GPU %u)",
-					   now->ordinal);
-		if (strcmp(now->name, then->name) != 0)
-			return text_format("GPU %u differs: \"%s\" now, \"%s\" in the baseline",
-					   now->ordinal, now->name, then->name);
-		if (now->record && then->record && now->record->sm_count != then->record->sm_count)
-			return text_format("GPU %u differs: %u SMs now, %u in the baseline",
-					   now->ordinal, now->record->sm_count,
-					   then->record->sm_count);
-	}
-	return NULL;
-}
-
-static char *find_mismatch(const struct model *const *current, size_t current_count,
-			   const struct model *const *baseline, size_t baseline_count)
-{
-	char *mismatch = NULL;
-
-	if (current_count != baseline_count)
-		return text_format("the number of traces differs: %zu now, %zu in the baseline",
-				   current_count, baseline_count);
-	for (size_t i = 0; i < current_count && !mismatch; i++) {
-		mismatch = compare_devices(current[i], baseline[i]);
-		if (!mismatch)
-			mismatch = compare_facts(current[i], baseline[i]);
-	}
-	return mismatch;
 }
 
 static struct gate_check *add_check(struct gate_result *result)
@@ -131,17 +68,35 @@ static void check_limit(const struct gate_options *options, struct gate_result *
 	step_values_free(&values);
 }
 
-static void check_change(const struct gate_options *options, struct gate_result *result,
-			 const struct model *current, const struct model *baseline, size_t run,
-			 size_t device, enum step_metric metric)
+static double step_ms(const struct model *model, size_t device)
 {
+	struct step_values values;
+	double median;
+
+	step_values_build(model, device, METRIC_STEP_TIME, &values);
+	median = gate_median(&values).value;
+	step_values_free(&values);
+	return median;
+}
+
+static void check_change(const struct gate_options *options, struct gate_result *result,
+			 const struct model *current, const struct model *const *baseline,
+			 size_t run, size_t device, enum step_metric metric)
+{
+	size_t runs = result->baseline.runs, then_count = 0;
+	struct step_values now, *then = xcalloc(runs, sizeof(*then));
 	struct gate_check *check;
-	struct step_values now, then;
+	bool is_enough;
 
 	step_values_build(current, device, metric, &now);
-	step_values_build(baseline, device, metric, &then);
-	/* Neither run allocated on this device through calls that were seen: nothing to compare. */
-	if (metric == METRIC_PEAK_MEMORY && !now.count && !then.count)
+	is_enough = has_enough(options, metric, current, now.count);
+	for (size_t i = 0; i < runs; i++) {
+		step_values_build(baseline[i], device, metric, &then[i]);
+		then_count += then[i].count;
+		is_enough = is_enough && has_enough(options, metric, baseline[i], then[i].count);
+	}
+	/* No run allocated on this device through calls that were seen: nothing to compare. */
+	if (metric == METRIC_PEAK_MEMORY && !now.count && !then_count)
 		goto out;
 	check = add_check(result);
 	check->metric = metric;
@@ -150,18 +105,35 @@ static void check_change(const struct gate_options *options, struct gate_result 
 	check->device = device;
 	check->limit = options->tolerance[metric];
 	check->current_count = now.count;
-	check->baseline_count = then.count;
+	check->baseline_count = then_count;
 	check->current = gate_median(&now);
-	check->baseline_value = gate_median(&then).value;
-	check->change = gate_change(&then, &now, gate_metric_is_points(metric));
-	if (!has_enough(options, metric, current, now.count) ||
-	    !has_enough(options, metric, baseline, then.count))
-		check->status = GATE_TOO_FEW;
-	else
-		check->status = gate_judge_change(&check->change, check->limit);
+	check->baseline_value = gate_runs_median(then, runs);
+	check->change = gate_change(then, runs, &now, gate_metric_is_points(metric));
+	check->status = is_enough ? gate_judge_change(&check->change, check->limit) : GATE_TOO_FEW;
 out:
+	for (size_t i = 0; i < runs; i++)
+		step_values_free(&then[i]);
 	step_values_free(&now);
-	step_values_free(&then);
+	free(then);
+}
+
+/* Of several runs the one in the middle, by its time per step on this device. */
+static const struct model *usual_run(const struct model *const *baseline, size_t runs,
+				     size_t device)
+{
+	for (size_t i = 0; i < runs; i++) {
+		size_t faster = 0;
+
+		for (size_t j = 0; j < runs; j++) {
+			double one = step_ms(baseline[j], device),
+			       other = step_ms(baseline[i], device);
+
+			faster += one < other || (one == other && j < i);
+		}
+		if (faster == (runs - 1) / 2)
+			return baseline[i];
+	}
+	return baseline[0];
 }
 
 static int compare_by_weight(const void *left, const void *right)
@@ -171,20 +143,34 @@ static int compare_by_weight(const void *left, const void *right)
 	return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
+/* Every run of the baseline has this device; only a mismatch that is allowed lets one lack it. */
+static bool have_device(const struct gate_baseline *baseline, size_t at, size_t device)
+{
+	for (size_t i = 0; i < baseline->runs; i++) {
+		if (device >= baseline->models[at * baseline->runs + i]->device_count)
+			return false;
+	}
+	return true;
+}
+
 /* The most telling changes over all devices. */
 static void find_changes(struct gate_result *result, const struct model *const *current,
-			 const struct model *const *baseline, size_t count)
+			 size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
-		for (size_t d = 0; d < current[r]->device_count; d++) {
+		for (size_t d = 0;
+		     d < current[r]->device_count && have_device(&result->baseline, r, d); d++) {
 			struct profile_change found[2 * GATE_CHANGE_LIMIT];
 			struct symbols *now_symbols = symbols_new(current[r]->source.trace);
-			struct symbols *then_symbols = symbols_new(baseline[r]->source.trace);
+			const struct model *usual =
+				usual_run(&result->baseline.models[r * result->baseline.runs],
+					  result->baseline.runs, d);
+			struct symbols *then_symbols = symbols_new(usual->source.trace);
 			struct profile now, then;
 			size_t total = result->change_count;
 
 			profile_build(current[r], d, now_symbols, &now);
-			profile_build(baseline[r], d, then_symbols, &then);
+			profile_build(usual, d, then_symbols, &then);
 			if (total)
 				memcpy(found, result->changes, total * sizeof(*found));
 			total += profile_compare(&then, &now, found + total, GATE_CHANGE_LIMIT);
@@ -226,31 +212,32 @@ void gate_run(const struct gate_options *options, const struct model *const *cur
 	      size_t current_count, const struct model *const *baseline, size_t baseline_count,
 	      struct gate_result *result)
 {
-	bool is_comparable = baseline_count > 0;
+	const struct gate_baseline *then = &result->baseline;
+	bool is_comparable;
 
 	memset(result, 0, sizeof(*result));
 	result->summed = find_summed(current, current_count);
 	if (!result->summed)
 		result->summed = find_summed(baseline, baseline_count);
-	if (baseline_count) {
-		result->mismatch = find_mismatch(current, current_count, baseline, baseline_count);
-		is_comparable = !result->mismatch ||
-				(options->allows_mismatch && current_count == baseline_count);
-	}
+	if (baseline_count)
+		gate_baseline_build(current, current_count, baseline, baseline_count,
+				    &result->baseline);
+	is_comparable = then->runs && (!then->mismatch || options->allows_mismatch);
 	for (size_t r = 0; r < current_count; r++) {
 		for (size_t d = 0; d < current[r]->device_count; d++) {
 			for (int metric = 0; metric < STEP_METRIC_COUNT; metric++) {
 				if (!isnan(options->limit[metric]))
 					check_limit(options, result, current[r], r, d,
 						    (enum step_metric)metric);
-				if (is_comparable && d < baseline[r]->device_count)
-					check_change(options, result, current[r], baseline[r], r, d,
+				if (is_comparable && have_device(then, r, d))
+					check_change(options, result, current[r],
+						     &then->models[r * then->runs], r, d,
 						     (enum step_metric)metric);
 			}
 		}
 	}
 	if (is_comparable)
-		find_changes(result, current, baseline, current_count);
+		find_changes(result, current, current_count);
 	for (size_t i = 0; i < result->count; i++) {
 		if (rank_of(result->checks[i].status) > rank_of(result->status))
 			result->status = result->checks[i].status;
@@ -266,6 +253,6 @@ void gate_result_free(struct gate_result *result)
 	for (size_t i = 0; i < result->change_count; i++)
 		free(result->changes[i].text);
 	free(result->checks);
-	free(result->mismatch);
+	gate_baseline_free(&result->baseline);
 	memset(result, 0, sizeof(*result));
 }

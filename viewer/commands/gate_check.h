@@ -5,6 +5,7 @@
 #ifndef GPUTRACE_COMMANDS_GATE_CHECK_H
 #define GPUTRACE_COMMANDS_GATE_CHECK_H
 
+#include "gate_baseline.h"
 #include "gate_profile.h"
 #include "gate_stats.h"
 #include "model.h"
@@ -29,21 +30,21 @@ struct gate_check {
 	double baseline_value;
 	struct gate_estimate current; /* median */
 	struct gate_estimate change;
-	size_t baseline_count, current_count;
+	size_t baseline_count, current_count; /* steps, of all runs */
 	enum gate_status status;
 };
 
 struct gate_result {
 	struct gate_check *checks;
 	size_t count, capacity;
-	const char *summed; /* why steps cannot be judged at all: only totals; NULL */
-	char *mismatch;	    /* why the traces cannot be compared; NULL: they can; owned */
+	const char *summed;	       /* why steps cannot be judged at all: only totals; NULL */
+	struct gate_baseline baseline; /* which trace is compared with which */
 	struct profile_change changes[GATE_CHANGE_LIMIT];
 	size_t change_count;
 	enum gate_status status; /* the worst: FAIL, then INCONCLUSIVE and TOO_FEW, then PASS */
 };
 
-/* baseline_count 0: limits only. */
+/* baseline_count 0: limits only; a multiple of current_count: several runs of the same job. */
 void gate_run(const struct gate_options *options, const struct model *const *current,
 	      size_t current_count, const struct model *const *baseline, size_t baseline_count,
 	      struct gate_result *result);

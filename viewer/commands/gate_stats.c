@@ -5,6 +5,7 @@
  */
 #include "gate_stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,29 +98,74 @@ static double change_of(double baseline, double current, bool is_difference)
 	return 100 * (current - baseline) / baseline;
 }
 
-struct gate_estimate gate_change(const struct step_values *baseline,
+double gate_runs_median(const struct step_values *runs, size_t count)
+{
+	double *medians = xmalloc((count + 1) * sizeof(*medians)), median;
+
+	for (size_t i = 0; i < count; i++)
+		medians[i] = plain_median(&runs[i]);
+	median = count ? median_of(medians, count) : 0;
+	free(medians);
+	return median;
+}
+
+/* What a run may differ by from the usual one, as the runs of the baseline do. Their spread is seen
+ * from their own centre, so it is a little too small by a factor that statistics knows. */
+static double draw_run_effect(const double *medians, size_t runs, double usual, uint64_t *state)
+{
+	double effect;
+
+	if (runs < 2)
+		return 0;
+	effect = medians[next_random(state) % runs] - usual;
+	return effect * sqrt((double)runs / (double)(runs - 1));
+}
+
+/* The median of as many runs, taken at random, each of as many steps, taken at random. */
+static double resampled_runs(const struct step_values *baseline, size_t runs, double *scratch,
+			     double *medians, uint64_t *state)
+{
+	for (size_t i = 0; i < runs; i++)
+		medians[i] = resampled_median(&baseline[runs > 1 ? next_random(state) % runs : 0],
+					      scratch, state);
+	return median_of(medians, runs);
+}
+
+struct gate_estimate gate_change(const struct step_values *baseline, size_t runs,
 				 const struct step_values *current, bool is_difference)
 {
 	struct gate_estimate estimate = {0, 0, 0};
-	size_t longest = baseline->count > current->count ? baseline->count : current->count;
-	double *draws, *scratch;
+	double usual = gate_runs_median(baseline, runs), *draws, *scratch, *medians, *drawn;
+	size_t longest = current->count, fewest = current->count;
 	uint64_t state = 0xd1b54a32d192ed03ull;
 
-	estimate.value = change_of(plain_median(baseline), plain_median(current), is_difference);
+	for (size_t i = 0; i < runs; i++) {
+		longest = baseline[i].count > longest ? baseline[i].count : longest;
+		fewest = baseline[i].count < fewest ? baseline[i].count : fewest;
+	}
+	estimate.value = change_of(usual, plain_median(current), is_difference);
 	estimate.low = estimate.high = estimate.value;
-	if (baseline->count < 2 || current->count < 2)
+	/* One value per run, such as a peak, spreads between runs only. */
+	if (!fewest || (fewest < 2 && runs < 2))
 		return estimate;
 	draws = xmalloc(RESAMPLES * sizeof(*draws));
 	scratch = xmalloc(longest * sizeof(*scratch));
+	medians = xmalloc(runs * sizeof(*medians));
+	drawn = xmalloc(runs * sizeof(*drawn));
+	for (size_t i = 0; i < runs; i++)
+		medians[i] = plain_median(&baseline[i]);
 	for (int i = 0; i < RESAMPLES; i++) {
-		double before = resampled_median(baseline, scratch, &state);
+		double before = resampled_runs(baseline, runs, scratch, drawn, &state);
+		double after = resampled_median(current, scratch, &state);
 
-		draws[i] = change_of(before, resampled_median(current, scratch, &state),
+		draws[i] = change_of(before, after + draw_run_effect(medians, runs, usual, &state),
 				     is_difference);
 	}
 	set_interval(&estimate, draws);
 	free(draws);
 	free(scratch);
+	free(medians);
+	free(drawn);
 	return estimate;
 }
 

@@ -20,9 +20,13 @@ struct gate_estimate {
 };
 
 struct gate_estimate gate_median(const struct step_values *sample);
+/* The median of the medians of several runs. */
+double gate_runs_median(const struct step_values *runs, size_t count);
 /* Change of the median from baseline to current: percent of the baseline, or the plain difference
- * (for values that are percentages themselves). */
-struct gate_estimate gate_change(const struct step_values *baseline,
+ * (for values that are percentages themselves). By as much as the runs of the baseline differ from
+ * each other, the current one may differ from its like: with several runs the interval holds that
+ * too, with one it is of the steps alone. */
+struct gate_estimate gate_change(const struct step_values *baseline, size_t runs,
 				 const struct step_values *current, bool is_difference);
 
 /* PASS: the median is not above the limit. FAIL: the interval lies above it. */

@@ -4,6 +4,7 @@
  */
 #include "unit_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "gate_check.h"
@@ -179,14 +180,14 @@ static void another_gpu_is_not_comparable(void **state)
 	now.gpu = "NVIDIA H100 80GB HBM3";
 	pair_run(&pair, &now, &plain, NULL);
 	assert_int_equal(pair.result.status, GATE_INCONCLUSIVE);
-	assert_non_null(strstr(pair.result.mismatch, "H100"));
+	assert_non_null(strstr(pair.result.baseline.mismatch, "H100"));
 	assert_int_equal(pair.result.count, 0);
 	pair_fini(&pair);
 	gate_options_init(&options);
 	options.allows_mismatch = true;
 	pair_run(&pair, &now, &plain, &options);
 	assert_int_equal(pair.result.status, GATE_PASS);
-	assert_non_null(pair.result.mismatch);
+	assert_non_null(pair.result.baseline.mismatch);
 	pair_fini(&pair);
 }
 
@@ -207,7 +208,7 @@ static void simulated_against_real_is_not_comparable(void **state)
 	baseline = then;
 	gate_run(&options, &current, 1, &baseline, 1, &result);
 	assert_int_equal(result.status, GATE_INCONCLUSIVE);
-	assert_non_null(strstr(result.mismatch, "simulated"));
+	assert_non_null(strstr(result.baseline.mismatch, "simulated"));
 	gate_result_free(&result);
 	model_free(now);
 	model_free(then);
@@ -233,7 +234,7 @@ static void another_driver_is_not_comparable(void **state)
 	baseline = then;
 	gate_run(&options, &current, 1, &baseline, 1, &result);
 	assert_int_equal(result.status, GATE_INCONCLUSIVE);
-	assert_non_null(strstr(result.mismatch, "driver"));
+	assert_non_null(strstr(result.baseline.mismatch, "driver"));
 	gate_result_free(&result);
 	model_free(now);
 	model_free(then);
@@ -276,6 +277,107 @@ static void limits_are_judged_without_a_baseline(void **state)
 	script_free(script);
 }
 
+enum { BASELINE_RUNS = 5 };
+
+struct runs {
+	struct script *scripts[1 + BASELINE_RUNS];
+	struct model *models[1 + BASELINE_RUNS]; /* the current one first */
+	struct gate_result result;
+};
+
+/* Runs of which each begins so long after the one before. */
+static void runs_make(struct runs *runs, int64_t apart_ns)
+{
+	for (int i = 0; i <= BASELINE_RUNS; i++) {
+		struct run_options options = plain;
+		char start[32];
+
+		/* One of the five is slower than the others; that is no reason to fail. */
+		options.product_ns += i == 3 ? 100000 : 0;
+		runs->models[i] = make_run(&options, &runs->scripts[i]);
+		snprintf(start, sizeof(start), "%lld", 1000000000ll + i * (long long)apart_ns);
+		script_info(runs->scripts[i], "session.start_realtime_ns", start);
+		script_info(runs->scripts[i], "host.name", "node7");
+	}
+}
+
+static void runs_judge(struct runs *runs)
+{
+	const struct model *models[1 + BASELINE_RUNS];
+	struct gate_options options;
+
+	gate_options_init(&options);
+	for (int i = 0; i <= BASELINE_RUNS; i++)
+		models[i] = runs->models[i];
+	gate_run(&options, models, 1, models + 1, BASELINE_RUNS, &runs->result);
+}
+
+static void runs_fini(struct runs *runs)
+{
+	gate_result_free(&runs->result);
+	for (int i = 0; i <= BASELINE_RUNS; i++) {
+		model_free(runs->models[i]);
+		script_free(runs->scripts[i]);
+	}
+}
+
+static void several_runs_are_one_baseline(void **state)
+{
+	struct runs runs;
+
+	(void)state;
+	runs_make(&runs, 60000000000);
+	runs_judge(&runs);
+	assert_null(runs.result.baseline.mismatch);
+	assert_int_equal(runs.result.baseline.runs, BASELINE_RUNS);
+	assert_int_equal(runs.result.count, STEP_METRIC_COUNT);
+	assert_int_equal(runs.result.status, GATE_PASS);
+	assert_true(runs.result.checks[0].baseline_count > 4 * runs.result.checks[0].current_count);
+	assert_int_equal(runs.result.change_count, 0);
+	runs_fini(&runs);
+}
+
+static void processes_of_one_job_are_no_runs_of_it(void **state)
+{
+	struct runs runs;
+
+	(void)state;
+	runs_make(&runs, 1000);
+	runs_judge(&runs);
+	assert_non_null(strstr(runs.result.baseline.mismatch, "at the same time"));
+	assert_int_equal(runs.result.status, GATE_INCONCLUSIVE);
+	runs_fini(&runs);
+}
+
+/* Files of run after run, or of rank after rank: a rank finds its like. */
+static void ranks_are_compared_with_the_same_rank_of_each_run(void **state)
+{
+	static const int64_t ranks[] = {1, 0, 0, 0, 1, 1};
+	struct runs runs;
+	const struct model *models[1 + BASELINE_RUNS];
+	struct gate_baseline baseline;
+
+	(void)state;
+	runs_make(&runs, 60000000000);
+	memset(&runs.result, 0, sizeof(runs.result));
+	for (int i = 0; i <= BASELINE_RUNS; i++) {
+		runs.models[i]->rank = ranks[i];
+		models[i] = runs.models[i];
+	}
+	gate_baseline_build(models, 2, models + 2, 4, &baseline);
+	assert_int_equal(baseline.runs, 2);
+	for (size_t at = 0; at < 2; at++) {
+		for (size_t run = 0; run < 2; run++)
+			assert_int_equal(baseline.models[at * 2 + run]->rank, models[at]->rank);
+	}
+	gate_baseline_free(&baseline);
+	gate_baseline_build(models, 2, models + 2, 3, &baseline);
+	assert_int_equal(baseline.runs, 0);
+	assert_non_null(baseline.mismatch);
+	gate_baseline_free(&baseline);
+	runs_fini(&runs);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +390,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(simulated_against_real_is_not_comparable),
 		cmocka_unit_test(another_driver_is_not_comparable),
 		cmocka_unit_test(too_few_steps_are_not_judged),
+		cmocka_unit_test(several_runs_are_one_baseline),
+		cmocka_unit_test(processes_of_one_job_are_no_runs_of_it),
+		cmocka_unit_test(ranks_are_compared_with_the_same_rank_of_each_run),
 		cmocka_unit_test(limits_are_judged_without_a_baseline),
 	};
 

@@ -50,7 +50,7 @@ static void count_verdicts(double noise_share, double growth, size_t counts[4])
 	for (int run = 0; run < RUNS; run++) {
 		struct step_values baseline = make_sample(100, noise_share, STEPS);
 		struct step_values current = make_sample(100 * (1 + growth), noise_share, STEPS);
-		struct gate_estimate change = gate_change(&baseline, &current, false);
+		struct gate_estimate change = gate_change(&baseline, 1, &current, false);
 
 		assert_true(change.low <= change.value && change.value <= change.high);
 		counts[gate_judge_change(&change, 5)]++;
@@ -123,7 +123,7 @@ static void exact_figures_need_no_interval(void **state)
 {
 	double before[] = {259, 259, 259, 259, 259}, after[] = {263, 263, 263, 263, 263};
 	struct step_values baseline = {before, 5}, current = {after, 5};
-	struct gate_estimate change = gate_change(&baseline, &current, false);
+	struct gate_estimate change = gate_change(&baseline, 1, &current, false);
 
 	(void)state;
 	assert_float_equal(change.low, change.value, 1e-9);
@@ -146,8 +146,8 @@ static void the_same_samples_give_the_same_verdict(void **state)
 {
 	struct step_values baseline = make_sample(100, 0.1, 40),
 			   current = make_sample(104, 0.1, 40);
-	struct gate_estimate first = gate_change(&baseline, &current, false);
-	struct gate_estimate second = gate_change(&baseline, &current, false);
+	struct gate_estimate first = gate_change(&baseline, 1, &current, false);
+	struct gate_estimate second = gate_change(&baseline, 1, &current, false);
 
 	(void)state;
 	assert_memory_equal(&first, &second, sizeof(first));
@@ -161,9 +161,72 @@ static void something_from_nothing_is_growth(void **state)
 	struct step_values baseline = {before, 3}, current = {after, 3};
 
 	(void)state;
-	assert_float_equal(gate_change(&baseline, &current, false).value, 100, 0);
-	assert_float_equal(gate_change(&baseline, &baseline, false).value, 0, 0);
-	assert_float_equal(gate_change(&baseline, &current, true).value, 3, 0);
+	assert_float_equal(gate_change(&baseline, 1, &current, false).value, 100, 0);
+	assert_float_equal(gate_change(&baseline, 1, &baseline, false).value, 0, 0);
+	assert_float_equal(gate_change(&baseline, 1, &current, true).value, 3, 0);
+}
+
+/* Verdicts over many sets of runs; every run is faster or slower than its like by run_share. */
+static void count_run_verdicts(double run_share, double growth, double tolerance, size_t counts[4])
+{
+	enum { BASELINE_RUNS = 5 };
+
+	for (int i = 0; i < 4; i++)
+		counts[i] = 0;
+	for (int run = 0; run < RUNS; run++) {
+		struct step_values baseline[BASELINE_RUNS], current;
+		struct gate_estimate change;
+
+		for (int i = 0; i < BASELINE_RUNS; i++)
+			baseline[i] =
+				make_sample(100 * (1 + run_share * next_normal()), 0.005, STEPS);
+		current = make_sample(100 * (1 + growth) * (1 + run_share * next_normal()), 0.005,
+				      STEPS);
+		change = gate_change(baseline, BASELINE_RUNS, &current, false);
+		counts[gate_judge_change(&change, tolerance)]++;
+		for (int i = 0; i < BASELINE_RUNS; i++)
+			step_values_free(&baseline[i]);
+		step_values_free(&current);
+	}
+}
+
+static void five_runs_tell_three_percent_from_noise(void **state)
+{
+	size_t counts[4];
+
+	(void)state;
+	count_run_verdicts(0.002, 0.03, 1, counts);
+	assert_int_equal(counts[GATE_FAIL], RUNS);
+	count_run_verdicts(0.002, 0, 1, counts);
+	assert_int_equal(counts[GATE_PASS], RUNS);
+}
+
+/* Against one such run every fifth comparison or so fails: its steps do not know of other runs. */
+static void runs_that_differ_by_themselves_do_not_fail(void **state)
+{
+	size_t counts[4];
+
+	(void)state;
+	count_run_verdicts(0.015, 0, 1, counts);
+	assert_true(counts[GATE_FAIL] <= RUNS / 20);
+}
+
+/* One figure per run, as peak memory is. */
+static void a_single_figure_spreads_between_runs(void **state)
+{
+	double values[] = {100, 103, 97, 101, 99}, now = 102;
+	struct step_values runs[5], current = {&now, 1};
+	struct gate_estimate change;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		runs[i] = (struct step_values){&values[i], 1};
+	change = gate_change(runs, 5, &current, false);
+	assert_float_equal(change.value, 2, 1e-9);
+	assert_true(change.low < 0 && change.high > 2);
+	assert_int_equal(gate_judge_change(&change, 1), GATE_PASS);
+	change = gate_change(runs, 1, &current, false);
+	assert_float_equal(change.low, 2, 1e-9);
 }
 
 int main(int argc, char **argv)
@@ -178,6 +241,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exact_figures_need_no_interval),
 		cmocka_unit_test(limits_fail_only_when_the_interval_is_above),
 		cmocka_unit_test(the_same_samples_give_the_same_verdict),
+		cmocka_unit_test(five_runs_tell_three_percent_from_noise),
+		cmocka_unit_test(runs_that_differ_by_themselves_do_not_fail),
+		cmocka_unit_test(a_single_figure_spreads_between_runs),
 		cmocka_unit_test(something_from_nothing_is_growth),
 	};
 
