@@ -171,17 +171,29 @@ print(ctypes.CDLL(sys.argv[1]).cudaMalloc(None, 100))' "$work/root/$runtime" >"$
 # As many records as a second of a launch-bound job has: the launches go on, every record arrives.
 case_a_burst_of_200_000_records_holds_up_no_launch() {
 	[ -x "$progs/prog_launches" ] || skip "not built"
-	"$progs/prog_launches" 200000 1 >"$work/without.txt"
-	GPUTRACE_RING_KIB=4096 GPUTRACE_COLLECTOR=$build/bin/gputrace-collector traced "$progs/prog_launches" 200000 1 3 >"$work/plain.txt"
+	local tries what slow before is_slow
+	# No launch may take 1 ms because of us: neither on a CPU beyond what the same launches take
+	# without us, nor blocked, in a lock or a system call. The rest of the wall clock is waiting for a
+	# CPU that others have, the collector too. The one more is the first launch, which makes CUPTI's
+	# first buffers. Who holds a lock may lose its CPU on a busy machine: three tries.
+	for tries in 1 2 3; do
+		rm -f "$out"/*
+		"$progs/prog_launches" 200000 1 >"$work/without.txt"
+		GPUTRACE_RING_KIB=4096 GPUTRACE_COLLECTOR=$build/bin/gputrace-collector traced "$progs/prog_launches" 200000 1 3 >"$work/plain.txt"
+		is_slow=
+		for what in over_1ms blocked_over_1ms; do
+			slow=$(sed -n "s/.* $what=\([0-9]*\).*/\1/p" "$work/plain.txt")
+			before=$(sed -n "s/.* $what=\([0-9]*\).*/\1/p" "$work/without.txt")
+			[ "$slow" -le $((before + 1)) ] || is_slow="$what: $slow launches, $before without the shim"
+		done
+		[ -n "$is_slow" ] || break
+		echo "$is_slow"
+	done
+	[ -z "$is_slow" ] || fail "$is_slow, three times"
 	local launched=$(sed -n 's/^launched=\([0-9]*\).*/\1/p' "$work/plain.txt")
-	local slow=$(sed -n 's/.*over_1ms=\([0-9]*\).*/\1/p' "$work/plain.txt") before=$(sed -n 's/.*over_1ms=\([0-9]*\).*/\1/p' "$work/without.txt")
-	# Attributable to us is the CPU time of the launching thread beyond what the same launches take
-	# without us: when the machine is busy, the wall clock counts who else ran. The one more is the
-	# first launch, which makes CUPTI's first buffers.
-	[ "$slow" -le $((before + 1)) ] || fail "$slow launches took more than 1 ms of CPU time, $before without the shim"
-	# On the wall clock, for comparison: the collector takes CPUs too, and others may.
-	echo "p99.9 of launches on the wall clock: $(sed -n 's/.*wall_p999_us=\([0-9.]*\).*/\1/p' "$work/plain.txt") us," \
-		"$(sed -n 's/.*wall_p999_us=\([0-9.]*\).*/\1/p' "$work/without.txt") us without the shim"
+	for file in plain without; do
+		echo "$file: $(grep -o 'wall_p999_us=.*' "$work/$file.txt")"
+	done
 	"$build/bin/gputrace" dump --format tsv "$out"/*.gtrace >"$work/trace.tsv"
 	local kernels=$(awk -F '\t' '/^#/ { is_kernel = $0 ~ /^# gpu_kernel$/; next } is_kernel && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }' "$work/trace.tsv")
 	# On a machine that is busy with other things some may be lost, but none of them in silence.
