@@ -160,6 +160,8 @@ def check_tables(repository, names):
             yield f"viewer/rules/rules.def: rule {rule} has no viewer/rules/{rule}.c"
         elif not any(rule in Path(n).name or f"rule_{rule}" in t for n, t in texts.items()):
             yield f"viewer/rules/rules.def: rule {rule} has no test"
+        if "Wrong when: " not in (repository / f"viewer/rules/{rule}.c").read_text():
+            yield f"viewer/rules/{rule}.c: its page does not say when it is wrong"
     for command in rows(repository, "viewer/commands/commands.def", "COMMAND"):
         command = command.replace("_", "-")
         if f"viewer/man/gputrace-{command}.md" not in files:

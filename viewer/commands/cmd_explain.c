@@ -9,6 +9,7 @@
 #include "json.h"
 #include "quality.h"
 #include "rule.h"
+#include "text.h"
 
 static const char usage[] = "usage: gputrace explain [--json] [ID]\n"
 			    "\n"
@@ -57,12 +58,31 @@ static void list_all(bool is_json)
 	}
 }
 
+/* What is refused for all rules of a kind before they look. */
+static void add_common_limits(struct text *text, const struct rule *rule)
+{
+	if (rule->judge_ranks || rule->is_about_memory || rule->is_about_calls)
+		return;
+	text_add(text,
+		 "\nLike all rules about time it is not judged without GPU times of steady work");
+	if (!rule->judge_totals)
+		text_add(text, ", and where a\nrecording has totals only");
+	if (rule->needs_nodes)
+		text_add(
+			text,
+			rule->judge_totals
+				? ", and where graphs that were\ntimed as wholes are 10 % of a step"
+				: ", or graphs timed as wholes are 10 % of a step");
+	text_add(text, ".\n");
+}
+
 static int explain_one(const char *text, bool is_json)
 {
 	const struct rule *rule = rules_find(text);
 	const char *page = rule ? rule->page : quality_page(text);
 	const char *title = rule ? rule->title : NULL;
 	const char *id = rule ? rule->id : NULL;
+	struct text whole;
 
 	if (!page)
 		return command_usage_error("explain",
@@ -73,18 +93,24 @@ static int explain_one(const char *text, bool is_json)
 		if (quality_page(id) == page)
 			break;
 	}
+	text_init(&whole);
+	text_add(&whole, page);
+	if (rule)
+		add_common_limits(&whole, rule);
 	if (is_json) {
 		struct json *json = json_new("gputrace.explain/1", false);
 
 		json_text(json, "id", id);
 		json_text(json, "name", rule ? rule->name : NULL);
 		json_text(json, "title", title);
-		json_text(json, "page", page);
+		json_text(json, "page", text_string(&whole));
 		json_finish(json, stdout);
+	} else if (rule) {
+		printf("%s (%s): %s\n\n%s", id, rule->name, title, text_string(&whole));
 	} else {
-		printf("%s %s%s%s: %s\n\n%s", id, rule ? "(" : "", rule ? rule->name : "",
-		       rule ? ")" : "", title, page);
+		printf("%s: %s\n\n%s", id, title, text_string(&whole));
 	}
+	text_fini(&whole);
 	return EXIT_OK;
 }
 

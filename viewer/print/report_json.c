@@ -13,6 +13,7 @@
 #include "report_ranks.h"
 #include "report_totals.h"
 #include "report_training.h"
+#include "report_words.h"
 #include "text.h"
 
 static void add_quality(struct json *json, const struct run_report *run)
@@ -77,16 +78,20 @@ static void add_ledger(struct json *json, const struct device_report *device)
 
 static void add_finding(struct json *json, const struct device_report *device, size_t index)
 {
-	static const char *const severities[] = {"info", "low", "medium", "high"};
 	const struct finding *finding = &device->findings.items[index];
 
 	json_object(json, NULL);
 	json_text(json, "id", finding->id);
 	json_text(json, "rule", finding->rule);
 	json_text(json, "title", finding->title);
-	json_text(json, "severity", severities[finding->severity]);
+	json_text(json, "severity", report_severity_word(finding->severity));
 	json_number(json, "cost_ms", finding->cost_ms);
-	json_number(json, "cost_percent", 100 * finding->cost_ms / device->step_ms);
+	/* Of steps that the mean leaves out: no share of it. */
+	json_flag(json, "beside_steady_steps", finding->is_beside_step);
+	if (finding->is_beside_step)
+		json_null(json, "cost_percent");
+	else
+		json_number(json, "cost_percent", 100 * finding->cost_ms / device->step_ms);
 	json_number(json, "gain_low_ms", finding->gain_low_ms);
 	json_number(json, "gain_high_ms", finding->gain_high_ms);
 	json_number(json, "gain_low_percent", 100 * finding->gain_low_ms / device->step_ms);

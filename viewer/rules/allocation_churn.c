@@ -225,7 +225,8 @@ const struct rule rule_allocation_churn = {
 "the row is of medium severity, below it is info.\n"
 "Gain: up to the host time of the calls, at least half of it, at most the step's idle time.\n"
 "Silent: stream-ordered pools (cudaMallocAsync), which hand out memory without waiting.\n"
-"Not judged: no steps, or the driver's allocations are not in the file.\n",
+"Not judged: no steps, or the driver's allocations are not in the file.\n"
+"Wrong when: a cache warms up for longer than the steps that count as warm-up.\n",
 	.run = run,
 	.judge_totals = judge_totals,
 };

@@ -77,7 +77,9 @@ const struct rule rule_collective_mismatch = {
 "program took different ways, which ends in a hang or in wrong results. The first difference of\n"
 "each communicator is reported, with both values.\n"
 "\n"
-"Not judged: recordings of other tools, which have no calls to NCCL; one file.\n",
+"Not judged: recordings of other tools, which have no calls to NCCL; one file.\n"
+"Wrong when: several threads of a rank call collectives of one communicator, so that equal\n"
+"numbers are not the same call.\n",
 	.judge_ranks = judge_ranks,
 };
 /* clang-format on */

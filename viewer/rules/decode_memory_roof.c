@@ -78,7 +78,8 @@ const struct rule rule_decode_memory_roof = {
 "\n"
 "No gain is stated. Larger batches cost nothing more until about 100 to 300 rows; weights of half\n"
 "the size halve the time.\n"
-"Silent: fewer such products. Not judged: unknown GPU or vGPU.\n",
+"Silent: fewer such products. Not judged: unknown GPU or vGPU.\n"
+"Wrong when: the weights fit into the L2 cache, which is faster than the memory.\n",
 	.run = run,
 	.needs_nodes = true,
 };

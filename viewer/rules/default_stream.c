@@ -204,7 +204,8 @@ const struct rule rule_default_stream = {
 "per-thread default streams.\n"
 "Not judged: recordings that do not tell the streams of launches (imported ones), and programs\n"
 "that call cudaStreamWaitEvent as often as there are waits: they may order the work themselves.\n"
-"GT108 is about copies that could be hidden; this one about all work.\n",
+"GT108 is about copies that could be hidden; this one about all work.\n"
+"Wrong when: events or the host order the two sides, in a way that looks the same.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -28,7 +28,8 @@ const struct rule rule_foreign_memory = {
 "Every verdict is about the last request that failed and never succeeded; requests that fitted\n"
 "after the cache was given back are one row of GT406. From: failed calls, the framework's report,\n"
 "its blocks (recorded or in a memory snapshot) and the driver's allocations.\n"
-"Not judged: the device's total memory is not in the file.\n",
+"Not judged: the device's total memory is not in the file.\n"
+"Wrong when: memory of this process that no call tells of is more than 10 % of the device.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -73,7 +73,8 @@ const struct rule rule_host_memory_growth = {
 "Pinned memory cannot be swapped out: the host runs out of it before the job does. The process's\n"
 "sum is looked at, so every device of the process reports it. No cost in time: info.\n"
 "Not judged: fewer than 10 steady steps, or no pinned allocation in the file. Pageable memory is\n"
-"not recorded, so its growth is never judged.\n",
+"not recorded, so its growth is never judged.\n"
+"Wrong when: a loader's pool of pinned buffers is still growing to its size.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -25,7 +25,8 @@ const struct rule rule_memory_full = {
 "Every verdict is about the last request that failed and never succeeded; requests that fitted\n"
 "after the cache was given back are one row of GT406. From: failed calls, the framework's report,\n"
 "its blocks (recorded or in a memory snapshot) and the driver's allocations.\n"
-"Not judged: the device's total memory is not in the file.\n",
+"Not judged: the device's total memory is not in the file.\n"
+"Wrong when: the program tries sizes until one fits, and expects this request to fail.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -75,7 +75,9 @@ const struct rule rule_memory_growth = {
 "The site named allocated most of the bytes that the steady steps left behind. A finding has no\n"
 "cost in time: info; the steps until the device is full are in the evidence.\n"
 "Silent: memory that levels off, as caches do while they warm up.\n"
-"Not judged: fewer than 10 steady steps, or no allocations in the file.\n",
+"Not judged: fewer than 10 steady steps, or no allocations in the file.\n"
+"Wrong when: what grows is bounded and fills for longer than the recording, such as a cache of\n"
+"keys and values.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -89,7 +89,8 @@ const struct rule rule_memory_near_limit = {
 "No cost in time: info.\n"
 "Silent: one allocation of at least half of the device, as preallocating frameworks (JAX) and\n"
 "servers (vLLM) make it.\n"
-"Not judged: the device's total memory or all allocations are missing.\n",
+"Not judged: the device's total memory or all allocations are missing.\n"
+"Wrong when: the peak belongs to a phase that comes once, such as loading a checkpoint.\n",
 	.run = run,
 };
 /* clang-format on */

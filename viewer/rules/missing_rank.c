@@ -167,7 +167,8 @@ const struct rule rule_missing_rank = {
 "half a second after that and it has not left the communicator. The ranks far ahead are not the\n"
 "cause: the one behind is.\n"
 "\n"
-"Not judged: files that end too early to be sure; recordings of other tools; one file.\n",
+"Not judged: files that end too early to be sure; recordings of other tools; one file.\n"
+"Wrong when: the rank behind would have come, but later than the end of its file.\n",
 	.judge_ranks = judge_ranks,
 };
 /* clang-format on */

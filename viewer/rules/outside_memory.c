@@ -214,7 +214,8 @@ const struct rule rule_outside_memory = {
 "outermost call around them (cublasCreate, ncclCommInitRank, or the allocation itself).\n"
 "The context, modules and local memory (300 to 600 MB per process) are in no call and not in\n"
 "these numbers. A finding without a failed request has no cost in time: info.\n"
-"Not judged: no framework's memory or no total of the device in the file.\n",
+"Not judged: no framework's memory or no total of the device in the file.\n"
+"Wrong when: a second framework in the process is meant to have a pool of its own.\n",
 	.run = run,
 };
 /* clang-format on */

@@ -159,7 +159,9 @@ const struct rule rule_page_migration = {
 "Gain: up to the migrations that nothing hid.\n"
 "Silent: migrations below the limit; no managed memory was allocated.\n"
 "Not judged: managed memory was allocated and no migration is in the file, or allocations were\n"
-"not recorded.\n",
+"not recorded.\n"
+"Wrong when: the program moves data on purpose by touching it once: a first touch is a\n"
+"migration too.\n",
 	.run = run,
 };
 /* clang-format on */

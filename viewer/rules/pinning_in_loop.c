@@ -133,7 +133,8 @@ const struct rule rule_pinning_in_loop = {
 "where unpinning waits for the GPU.\n"
 "Silent: pinning before the loop or in warm-up; other threads, such as a loader's pinning\n"
 "thread, which does not hold up the launches.\n"
-"Not judged: no steps, or no launch of the device in the file.\n",
+"Not judged: no steps, or no launch of the device in the file.\n"
+"Wrong when: buffers have another size in every step for a reason, so that none can be kept.\n",
 	.run = run,
 };
 /* clang-format on */

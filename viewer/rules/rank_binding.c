@@ -143,7 +143,8 @@ const struct rule rule_rank_binding = {
 "Severity: medium where there are fewer CPUs than ranks that share them, else info: what it\n"
 "costs stands in each rank's own findings (GT301, GT509).\n"
 "Silent: ranks that are not bound at all, which the scheduler may spread.\n"
-"Not judged: files without the job's CPUs; one file.\n",
+"Not judged: files without the job's CPUs; one file.\n"
+"Wrong when: ranks that share CPUs are never busy at the same time.\n",
 	.judge_ranks = judge_ranks,
 };
 /* clang-format on */

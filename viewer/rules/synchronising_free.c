@@ -74,7 +74,8 @@ const struct rule rule_synchronising_free = {
 "Gain: as for GT103: up to the idle time, but a step never becomes shorter than the host's own\n"
 "work in it. GT406 counts the host time of the same calls and draws from the same part.\n"
 "Silent: frees of a stream-ordered pool (cudaFreeAsync), and frees while work is still queued.\n"
-"Not judged: no allocation or free is in the file.\n",
+"Not judged: no allocation or free is in the file.\n"
+"Wrong when: the queue would have run dry at that moment anyhow.\n",
 	.run = run,
 };
 /* clang-format on */

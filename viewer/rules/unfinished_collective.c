@@ -79,7 +79,8 @@ const struct rule rule_unfinished_collective = {
 "none has its kernel's end, although each file goes on for a second after the call and has GPU\n"
 "times before. What every rank has joined is stuck in the transport or on the GPUs.\n"
 "\n"
-"Not judged: recordings of other tools; one file.  Silent: where a rank is missing (GT606).\n",
+"Not judged: recordings of other tools; one file.  Silent: where a rank is missing (GT606).\n"
+"Wrong when: a transfer takes longer than the second for which the files go on.\n",
 	.judge_ranks = judge_ranks,
 };
 /* clang-format on */
