@@ -164,6 +164,51 @@ static bool add_frames(struct text *text, const struct model *model, struct symb
 	       add_native_frame(text, symbols, site, owner_of);
 }
 
+/* Only the address that a call returns to was recorded, and that lies in a library: the shim keeps
+ * to that for most launches, and nvcc puts a function of CUDA's headers around each of them. */
+static bool is_bare_library_call(struct symbols *symbols, const struct record_site *site)
+{
+	return symbols && site->frame_count && site->frames[0].type == FRAME_NATIVE &&
+	       (site->frame_count == 1 ||
+		(site->frame_count == 2 && site->frames[1].type == FRAME_TRUNCATED)) &&
+	       owner_of(symbols, site->frames[0].value) == SITE_FRAME_LIBRARY;
+}
+
+/* The caller that all whole stacks through this address agree on. False: there is none, or the
+ * address is reached from several places. */
+static bool add_only_caller(struct text *text, const struct model *model, struct symbols *symbols,
+			    const struct record_site *site)
+{
+	struct text caller, other;
+	bool is_known;
+
+	text_init(&caller);
+	text_init(&other);
+	for (size_t i = 0; i < model->site_count; i++) {
+		const struct record_site *whole = model->sites[i].record;
+		uint32_t index;
+
+		if (!whole || whole->frame_count < 3 || whole->frames[0].type != FRAME_NATIVE ||
+		    whole->frames[0].value != site->frames[0].value ||
+		    !site_choice_native(whole, owner_of, symbols, &index) || !index)
+			continue;
+		text_clear(&other);
+		add_frames(&other, model, symbols, whole);
+		if (!caller.length)
+			text_add(&caller, text_string(&other));
+		if (strcmp(text_string(&caller), text_string(&other)) != 0) {
+			text_clear(&caller);
+			break;
+		}
+	}
+	is_known = caller.length > 0;
+	if (is_known)
+		text_add(text, text_string(&caller));
+	text_fini(&other);
+	text_fini(&caller);
+	return is_known;
+}
+
 /* A call of the backward pass, and what it is the gradient of. */
 static void add_both_passes(struct text *text, const struct model *model, struct symbols *symbols,
 			    const struct record_site *site, uint32_t forward)
@@ -187,6 +232,9 @@ void site_text_add_frames(struct text *text, const struct model *model, struct s
 
 	if (site && forward < site->frame_count)
 		add_both_passes(text, model, symbols, site, forward);
+	else if (site && is_bare_library_call(symbols, site) &&
+		 add_only_caller(text, model, symbols, site))
+		return;
 	else if (!site || !add_frames(text, model, symbols, site))
 		text_add(text, "unknown place");
 }

@@ -3,6 +3,7 @@
  * GT105: the same host memory is uploaded step after step. It may be new data in an old buffer: the
  * content is not compared, so the finding asks and promises nothing.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,24 +89,76 @@ static void find_uploads(const struct rule_context *context, struct uploads *upl
 	}
 }
 
-static void raise(struct rule_context *context, const struct upload *upload, size_t steps)
-{
-	struct finding *finding = rule_raise(context, upload->call);
-	double per_step = (double)upload->copies / context->steady_steps;
+/* Buffers of one size that are uploaded from one place, such as the halves of a double buffer. */
+struct upload_group {
+	const struct upload *first; /* NULL: not begun */
+	size_t buffers, copies, least_steps, most_steps;
+	int64_t busy_ns;
+};
 
-	finding->cost_ms = rule_ms(context, upload->busy_ns);
+static bool is_repeated(const struct rule_context *context, const struct upload *upload,
+			size_t steps)
+{
+	return upload->steps >= LEAST_STEPS && upload->steps * 2 >= steps &&
+	       rule_share(context, upload->busy_ns) >= COST_PERCENT;
+}
+
+static struct upload_group group_of(const struct rule_context *context,
+				    const struct uploads *uploads, size_t at)
+{
+	struct upload_group group = {.first = &uploads->items[at],
+				     .least_steps = uploads->items[at].steps};
+
+	for (size_t i = 0; i < uploads->count; i++) {
+		const struct upload *upload = &uploads->items[i];
+
+		if (upload->is_pinned || !is_repeated(context, upload, uploads->step) ||
+		    upload->size_bytes != group.first->size_bytes ||
+		    model_call_site(context->model, upload->call) !=
+			    model_call_site(context->model, group.first->call))
+			continue;
+		/* Reported with the one before. */
+		if (i < at) {
+			group.first = NULL;
+			return group;
+		}
+		group.buffers++;
+		group.copies += upload->copies;
+		group.busy_ns += upload->busy_ns;
+		if (upload->steps < group.least_steps)
+			group.least_steps = upload->steps;
+		if (upload->steps > group.most_steps)
+			group.most_steps = upload->steps;
+	}
+	return group;
+}
+
+static void raise(struct rule_context *context, const struct upload_group *group, size_t steps)
+{
+	struct finding *finding = rule_raise(context, group->first->call);
+	double per_step = (double)group->copies / context->steady_steps;
+	char buffers[48] = "host memory are", seen[48];
+
+	if (group->buffers > 1)
+		snprintf(buffers, sizeof(buffers), "each of %zu buffers are", group->buffers);
+	if (group->least_steps < group->most_steps)
+		snprintf(seen, sizeof(seen), "%zu to %zu", group->least_steps, group->most_steps);
+	else
+		snprintf(seen, sizeof(seen), "%zu", group->most_steps);
+	finding->cost_ms = rule_ms(context, group->busy_ns);
 	finding->per_step = per_step;
-	finding_number(finding, "bytes_per_step", per_step * (double)upload->size_bytes);
-	finding_number(finding, "copy_bytes", (double)upload->size_bytes);
+	finding_number(finding, "bytes_per_step", per_step * (double)group->first->size_bytes);
+	finding_number(finding, "copy_bytes", (double)group->first->size_bytes);
+	finding_number(finding, "buffers", (double)group->buffers);
 	finding_number(finding, "copies_per_step", per_step);
-	finding_number(finding, "steps", (double)upload->steps);
+	finding_number(finding, "steps", (double)group->least_steps);
 	finding_number(finding, "copy_ms_per_step", finding->cost_ms);
 	finding_text(finding, "content", "not checked");
 	finding_summary(finding,
-			"The same %.2f MiB of host memory are uploaded in %zu of %zu steady steps "
-			"(%s %s per step, %.2f ms of copying); the content was not checked, "
-			"it may be new each time.",
-			(double)upload->size_bytes / 1048576, upload->steps, steps,
+			"The same %.2f MiB of %s uploaded in %s of %zu steady steps (%s %s per "
+			"step, %.2f ms of copying); the content was not checked, it may be new "
+			"each time.",
+			(double)group->first->size_bytes / 1048576, buffers, seen, steps,
 			text_count(per_step).text, text_noun(per_step, "time", "times"),
 			finding->cost_ms);
 	finding_fix(finding, "If the data does not change (a mask, a table, constants), upload it "
@@ -122,18 +175,19 @@ static void run(struct rule_context *context)
 	map_init(&uploads.known);
 	find_uploads(context, &uploads);
 	for (size_t i = 0; i < uploads.count; i++) {
-		const struct upload *upload = &uploads.items[i];
+		struct upload_group group;
 
-		if (upload->steps < LEAST_STEPS || upload->steps * 2 < uploads.step ||
-		    rule_share(context, upload->busy_ns) < COST_PERCENT)
+		if (!is_repeated(context, &uploads.items[i], uploads.step))
 			continue;
 		/* A good loader fills one pinned buffer again and again. */
-		if (upload->is_pinned) {
+		if (uploads.items[i].is_pinned) {
 			staging++;
 			continue;
 		}
-		raise(context, upload, uploads.step);
 		raised++;
+		group = group_of(context, &uploads, i);
+		if (group.first)
+			raise(context, &group, uploads.step);
 	}
 	if (!raised && uploads.seen && uploads.unknown == uploads.seen)
 		rule_not_judged(context, "the host addresses of the uploads were not recorded");
@@ -157,7 +211,8 @@ const struct rule rule_repeated_upload = {
 	.title = "repeated upload",
 	.page =
 "Raised as an information when the same pageable host address and size is copied to the GPU in at least\n"
-"5 steady steps and in half of them, and these copies take at least 1 % of the mean step.\n"
+"5 steady steps and in half of them, and these copies take at least 1 % of the mean step. Buffers of\n"
+"one size that are uploaded from one place are one finding.\n"
 "\n"
 "Whether the bytes are the same is not checked, so no gain is stated. If the data is constant,\n"
 "all of the copy's exposed time is the gain.\n"

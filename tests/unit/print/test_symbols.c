@@ -221,6 +221,81 @@ static void stacks_and_places_show_what_was_inlined(void **state)
 	trace_close(trace);
 }
 
+/* As nvcc puts a function of CUDA's headers around every launch: which addresses they return to. */
+static uint64_t helper_address, launch_address[2];
+
+__attribute__((noinline)) static void __cudaLaunchKernel_helper_of_this(uint64_t *caller)
+{
+	remember_where();
+	helper_address = return_address;
+	*caller = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void first_kernel(void)
+{
+	__cudaLaunchKernel_helper_of_this(&launch_address[0]);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void second_kernel(void)
+{
+	__cudaLaunchKernel_helper_of_this(&launch_address[1]);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The place of a launch of which only the return address was recorded, beside whole stacks. */
+static char *place_of_bare_launch(struct symbols *symbols, int whole_stacks)
+{
+	struct script *script = script_new(NULL, 0, 0, 0);
+	struct model *model;
+	struct text place;
+
+	for (int i = 0; i <= whole_stacks; i++) {
+		const uint64_t frames[] = {helper_address, i ? launch_address[i - 1] : 0,
+					   return_address};
+		struct script_call call = {.begin_ns = 10 + 100 * i,
+					   .end_ns = 20 + 100 * i,
+					   .thread = 1,
+					   .site = 5 + (uint64_t)i};
+
+		script_add_native(script, call.site, frames, i ? 3 : 1);
+		script_add_plain(script, &call);
+	}
+	model = script_model(script);
+	text_init(&place);
+	for (size_t i = 1; i < model->site_count; i++) {
+		if (model->sites[i].record->frame_count == 1)
+			site_text_add_frames(&place, model, symbols, model->sites[i].record);
+	}
+	model_free(model);
+	script_free(script);
+	return text_take(&place);
+}
+
+static void a_bare_library_call_is_told_by_the_only_caller_seen(void **state)
+{
+	struct trace *trace = make_trace(0);
+	struct symbols *symbols = symbols_new(trace);
+	char *place;
+
+	(void)state;
+	first_kernel();
+	second_kernel();
+	place = place_of_bare_launch(symbols, 0);
+	assert_non_null(strstr(place, " in __cudaLaunchKernel_helper_of_this"));
+	free(place);
+	place = place_of_bare_launch(symbols, 1);
+	assert_non_null(strstr(place, " in first_kernel"));
+	free(place);
+	/* Two callers: which of them it was is not known, and not guessed. */
+	place = place_of_bare_launch(symbols, 2);
+	assert_non_null(strstr(place, " in __cudaLaunchKernel_helper_of_this"));
+	free(place);
+	symbols_free(symbols);
+	trace_close(trace);
+}
+
 static void names_become_readable_or_stay(void **state)
 {
 	static const char *const plain[] = {"main", "_Znonsense", "", "_Z"};
@@ -243,6 +318,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_address_is_looked_up_once),
 		cmocka_unit_test(another_build_gives_module_and_offset_only),
 		cmocka_unit_test(stacks_and_places_show_what_was_inlined),
+		cmocka_unit_test(a_bare_library_call_is_told_by_the_only_caller_seen),
 		cmocka_unit_test(no_server_is_asked_unless_it_is_allowed),
 		cmocka_unit_test(names_become_readable_or_stay),
 	};
