@@ -5,9 +5,9 @@
 # parses, a page per rule, the child's exit code.
 . "$(dirname "$0")/cli.sh" "$1" "$2"
 
-names=$("$gputrace" help | awk '$1 ~ /^(doctor|record|report|gate|info|dump|explain|explain-oom|export|import|help)$/ { print $1 }')
-for name in doctor record report gate info dump explain explain-oom export import help; do
-	grep -qw "$name" <<<"$names" || fail "help does not list $name"
+names=$("$gputrace" help | awk '/^Commands:/ { list = 1; next } !NF { list = 0 } list { print $1 }')
+[ "$(wc -w <<<"$names")" -ge 16 ] || fail "help lists only: $names"
+for name in $names; do
 	[ $name = help ] && continue
 	expect_exit 0 "$gputrace" "$name" --help
 	grep -q "usage: gputrace $name" out.txt || fail "$name --help does not say how it is used"
@@ -30,6 +30,17 @@ expect_exit 0 "$gputrace" record -o traces -- "$samples/sync_in_loop" --steps 12
 trace=$(trace_in traces) || exit 1
 for command in "info --json" "report --json" "dump --json" "gate --json --max step_time_ms=1000"; do
 	expect_exit 0 "$gputrace" $command "$trace"
+	python3 -c 'import json; assert json.load(open("out.txt"))["schema"].startswith("gputrace.")' ||
+		fail "$command is no JSON with a schema"
+done
+for window in "--from 1000" "--to -1000" "--from 2 --to 1"; do
+	expect_exit 3 "$gputrace" report $window "$trace"
+	[ ! -s out.txt ] && grep -q "lies between" err.txt || fail "report $window says nothing"
+done
+expect_exit 0 "$gputrace" report --from -1000 "$trace"
+for command in "check --json" "top --json" "doctor --json" "ps --json" "explain --json"; do
+	case $command in check* | top*) file=$trace ;; *) file= ;; esac
+	"$gputrace" $command $file >out.txt
 	python3 -c 'import json; assert json.load(open("out.txt"))["schema"].startswith("gputrace.")' ||
 		fail "$command is no JSON with a schema"
 done

@@ -40,9 +40,8 @@ static const char usage[] =
 	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
 	"                   start; with a minus, before its end\n"
 	"\n"
-	"Exit status: 0, 1 when the page cannot be written, 2 wrong usage, 3 when --by site has "
-	"totals\n"
-	"only, 4 when a trace cannot be read.\n";
+	"Exit status: 0, 1 when the page cannot be written, 2 wrong usage, 3 when nothing lies\n"
+	"between --from and --to or --by site has totals only, 4 when a trace cannot be read.\n";
 
 /* In text; JSON has all of them. */
 #define SITES_SHOWN 40

@@ -64,7 +64,8 @@ bool load_traces_to(const char *seconds)
 	return read_bound(seconds, &window_to);
 }
 
-static void set_window(struct trace *trace)
+/* False when nothing of the trace lies between --from and --to. */
+static bool set_window(const char *command, struct trace *trace)
 {
 	const struct trace_health *health = trace_health(trace);
 	int64_t end_ns = health->host_complete_ns, from_ns = INT64_MIN, to_ns = INT64_MAX;
@@ -75,8 +76,15 @@ static void set_window(struct trace *trace)
 		from_ns = window_from.ns + (window_from.is_from_end ? end_ns : 0);
 	if (window_to.is_set)
 		to_ns = window_to.ns + (window_to.is_from_end ? end_ns : 0);
-	if (window_from.is_set || window_to.is_set)
-		trace_set_window(trace, from_ns, to_ns);
+	if (!window_from.is_set && !window_to.is_set)
+		return true;
+	trace_set_window(trace, from_ns, to_ns);
+	if (from_ns < to_ns && from_ns <= end_ns && to_ns > 0)
+		return true;
+	fprintf(stderr,
+		"gputrace %s: Nothing of %s lies between --from and --to: it ends at %.3f s.\n",
+		command, trace_path(trace), (double)end_ns / 1e9);
+	return false;
 }
 
 int load_trace_model(const char *command, struct loaded_trace *loaded)
@@ -100,7 +108,11 @@ static int load_file(const char *command, const char *path, bool builds_model,
 		print_error(command, path, &err);
 		return EXIT_UNREADABLE;
 	}
-	set_window(loaded.trace);
+	/* A rank that ended early does not keep the others from being looked at. */
+	if (!set_window(command, loaded.trace)) {
+		trace_close(loaded.trace);
+		return 0;
+	}
 	if (builds_model && load_trace_model(command, &loaded)) {
 		trace_close(loaded.trace);
 		return EXIT_UNREADABLE;
@@ -159,6 +171,8 @@ int load_traces(const char *command, char *const *paths, size_t count, bool buil
 		else
 			rc = load_file(command, paths[i], builds_models, out);
 	}
+	if (!rc && !out->count)
+		rc = EXIT_NOT_JUDGED;
 	if (rc)
 		load_traces_free(out);
 	return rc;
