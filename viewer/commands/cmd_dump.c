@@ -40,7 +40,8 @@ static const char usage[] =
 	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
 	"                   start; with a minus, before its end\n"
 	"\n"
-	"Exit status: 0, 2 wrong usage, 3 when nothing lies between --from and --to, 4 when the trace cannot be read.\n";
+	"Exit status: 0, 2 wrong usage, 3 when nothing lies between --from and --to, 4 when the "
+	"trace cannot be read.\n";
 
 enum dump_format { DUMP_TEXT, DUMP_TSV, DUMP_JSON };
 
