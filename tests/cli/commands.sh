@@ -44,6 +44,11 @@ for command in "check --json" "top --json" "doctor --json" "ps --json" "explain 
 	python3 -c 'import json; assert json.load(open("out.txt"))["schema"].startswith("gputrace.")' ||
 		fail "$command is no JSON with a schema"
 done
+expect_exit 0 "$gputrace" report --by kernel --json "$trace"
+python3 -c 'import json; d = json.load(open("out.txt")); assert d["schema"] == "gputrace.kernels/1"
+run = d["runs"][0]; assert abs(sum(w["gpu_ms"] for w in run["work"]) - run["gpu_ms"]) < 1e-6
+assert run["work"]' || fail "report --by kernel does not add up"
+expect_exit 2 "$gputrace" report --by rank "$trace"
 expect_exit 0 "$gputrace" report --by site --json "$trace"
 python3 -c 'import json; d = json.load(open("out.txt")); assert d["schema"] == "gputrace.sites/1"
 assert any(s["lost_ms"] > 0 for s in d["runs"][0]["sites"])' || fail "report --by site finds no loss"

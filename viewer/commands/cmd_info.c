@@ -75,24 +75,37 @@ static void print_info_line(void *context, const char *key, const char *value)
 	print_text_line(key, value);
 }
 
+/* What the recorder could not learn is 0, or -1 for a node: no link and no node at all. */
+static void add_link(struct text *line, const struct record_device *device)
+{
+	if (device->link_gen)
+		text_addf(line, "PCIe gen %u x%u", device->link_gen, device->link_width);
+	else
+		text_add(line, "PCIe link not seen");
+	if (device->link_gen_max)
+		text_addf(line, " (max gen %u x%u)", device->link_gen_max, device->link_width_max);
+	if (device->numa_node >= 0)
+		text_addf(line, ", NUMA node %d", device->numa_node);
+	else
+		text_add(line, ", NUMA node unknown");
+}
+
 static void print_devices(const struct trace *trace)
 {
 	for (size_t i = 0; i < trace_device_count(trace); i++) {
 		const struct record_device *device = trace_device(trace, i);
-		char line[256];
+		struct text line;
 
-		snprintf(line, sizeof(line),
-			 "%u SMs, cc %u.%u, %.1f GiB, PCIe gen %u x%u (max gen %u x%u), NUMA node "
-			 "%d%s",
-			 device->sm_count, device->cc_major, device->cc_minor,
-			 (double)device->memory_bytes / 1073741824, device->link_gen,
-			 device->link_width, device->link_gen_max, device->link_width_max,
-			 device->numa_node,
-			 device->flags & DEVICE_SIMULATED ? ", simulated: every time is modelled"
-							  : "");
+		text_init(&line);
+		text_addf(&line, "%u SMs, cc %u.%u, %.1f GiB, ", device->sm_count, device->cc_major,
+			  device->cc_minor, (double)device->memory_bytes / 1073741824);
+		add_link(&line, device);
+		if (device->flags & DEVICE_SIMULATED)
+			text_add(&line, ", simulated: every time is modelled");
 		printf("GPU %u\n", device->ordinal);
 		print_text_line("name", device->name);
-		print_text_line("hardware", line);
+		print_text_line("hardware", text_string(&line));
+		text_fini(&line);
 	}
 }
 

@@ -16,38 +16,44 @@
 #include "report_json.h"
 #include "report_text.h"
 #include "site_table.h"
+#include "work_table.h"
 #include "xmalloc.h"
 
+/* clang-format off */
 static const char usage[] =
-	"usage: gputrace report [--by site] [--why] [--tables hta] [--rank N|all] [--from S] [--to "
-	"S]\n"
-	"                       [--json] [--html FILE] [--colour WHEN] [--debuginfod]\n"
-	"                       TRACE|DIRECTORY...\n"
-	"\n"
-	"Says where the time of a step goes and what to change, for every process and GPU. A "
-	"directory\n"
-	"stands for all .gtrace files in it.\n"
-	"\n"
-	"  --by site        a table of the lines that called, by the time lost to them\n"
-	"  --why            say of every rule that found nothing what it saw\n"
-	"  --tables hta     also the tables of HolisticTraceAnalysis, by its definitions\n"
-	"  --rank N|all     of several ranks of one job: which to show in detail\n"
-	"  --json           print JSON (schema gputrace.report/1 or gputrace.sites/1) instead of "
-	"text\n"
-	"  --html FILE      also write the report as one self-contained page\n"
-	"  --colour WHEN    auto (default), always or never\n"
-	"  --debuginfod     let debugging information be fetched as DEBUGINFOD_URLS says\n"
-	"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
-	"                   start; with a minus, before its end\n"
-	"\n"
-	"Exit status: 0, 1 when the page cannot be written, 2 wrong usage, 3 when nothing lies\n"
-	"between --from and --to or --by site has totals only, 4 when a trace cannot be read.\n";
+"usage: gputrace report [--by site|kernel] [--why] [--tables hta] [--rank N|all] [--from S] [--to S]\n"
+"                       [--json] [--html FILE] [--colour WHEN] [--debuginfod]\n"
+"                       TRACE|DIRECTORY...\n"
+"\n"
+"Says where the time of a step goes and what to change, for every process and GPU. A directory\n"
+"stands for all .gtrace files in it.\n"
+"\n"
+"  --by site        a table of the lines that called, by the time lost to them\n"
+"  --by kernel      a table of kernels, copies and memsets, by their time on the GPU\n"
+"  --why            say of every rule that found nothing what it saw\n"
+"  --tables hta     also the tables of HolisticTraceAnalysis, by its definitions\n"
+"  --rank N|all     of several ranks of one job: which to show in detail\n"
+"  --from S, --to S only events that begin in this part of the run, in seconds since its\n"
+"                   start; with a minus, before its end\n"
+"  --json           print JSON instead of text: schema gputrace.report/1, gputrace.sites/1 or\n"
+"                   gputrace.kernels/1\n"
+"  --html FILE      also write the report as one self-contained page\n"
+"  --colour WHEN    auto (default), always or never\n"
+"  --debuginfod     let debugging information be fetched as DEBUGINFOD_URLS says\n"
+"\n"
+"Exit status: 0, 1 when the page cannot be written, 2 wrong usage, 3 when nothing lies between\n"
+"--from and --to or --by has totals only, 4 when a trace cannot be read.\n";
+/* clang-format on */
 
 /* In text; JSON has all of them. */
-#define SITES_SHOWN 40
+#define ROWS_SHOWN 40
+
+/* Instead of the report. */
+enum report_table { TABLE_NONE, TABLE_SITE, TABLE_KERNEL };
 
 struct report_options {
-	bool is_by_site, is_json, has_colour, shows_hta, shows_why;
+	enum report_table table;
+	bool is_json, has_colour, shows_hta, shows_why;
 	const char *html_path, *rank;
 };
 
@@ -90,39 +96,59 @@ static int print_report(const struct loaded_traces *traces, const struct job_ran
 	return status;
 }
 
-static int print_sites(const struct loaded_traces *traces, bool is_json)
+static void add_sites(const struct model *model, struct json *json)
 {
-	int status = EXIT_OK;
-	struct json *json = is_json ? json_new("gputrace.sites/1", false) : NULL;
+	struct symbols *symbols = symbols_new(model->source.trace);
+	struct site_table table;
 
-	if (is_json)
+	site_table_build(model, symbols, &table);
+	if (json)
+		site_table_add_json(&table, json);
+	else
+		site_table_print(&table, stdout, ROWS_SHOWN);
+	site_table_free(&table);
+	symbols_free(symbols);
+}
+
+static void add_work(const struct model *model, struct json *json)
+{
+	struct work_table table;
+
+	work_table_build(model, &table);
+	if (json)
+		work_table_add_json(&table, json);
+	else
+		work_table_print(&table, stdout, ROWS_SHOWN);
+	work_table_free(&table);
+}
+
+static int print_tables(const struct loaded_traces *traces, const struct report_options *options)
+{
+	bool is_by_site = options->table == TABLE_SITE;
+	struct json *json = NULL;
+	int status = EXIT_OK;
+
+	if (options->is_json) {
+		json = json_new(is_by_site ? "gputrace.sites/1" : "gputrace.kernels/1", false);
 		json_array(json, "runs");
+	}
 	for (size_t i = 0; i < traces->count; i++) {
 		const struct model *model = traces->items[i].model;
-		struct symbols *symbols = symbols_new(model->source.trace);
-		struct site_table table;
 
 		if (call_totals_replace_calls(model)) {
 			fprintf(stderr,
-				"gputrace report: No table by site of %s: %s. The report without "
-				"--by has the totals by place.\n",
-				model->source.path, call_totals_reason(model));
+				"gputrace report: No table by %s of %s: %s. The report without "
+				"--by has the totals.\n",
+				is_by_site ? "site" : "kernel", model->source.path,
+				call_totals_reason(model));
 			status = EXIT_NOT_JUDGED;
-			symbols_free(symbols);
 			continue;
 		}
-		site_table_build(model, symbols, &table);
-		if (is_json) {
-			site_table_add_json(&table, json);
-		} else {
-			if (i)
-				putchar('\n');
-			site_table_print(&table, stdout, SITES_SHOWN);
-		}
-		site_table_free(&table);
-		symbols_free(symbols);
+		if (i && !json)
+			putchar('\n');
+		(is_by_site ? add_sites : add_work)(model, json);
 	}
-	if (is_json) {
+	if (json) {
 		json_end_array(json);
 		json_finish(json, stdout);
 	}
@@ -138,14 +164,21 @@ static int show_traces(const char *command, char *const *paths, size_t count,
 
 	if (status)
 		return status;
-	status = report_job_load(command, &traces, options->is_by_site ? "all" : options->rank,
-				 &job);
+	status = report_job_load(command, &traces, options->table ? "all" : options->rank, &job);
 	if (!status)
-		status = options->is_by_site ? print_sites(&traces, options->is_json)
-					     : print_report(&traces, &job, options);
+		status = options->table ? print_tables(&traces, options)
+					: print_report(&traces, &job, options);
 	job_ranks_free(&job);
 	load_traces_free(&traces);
 	return status;
+}
+
+static bool set_table(struct report_options *options, const char *word)
+{
+	options->table = !strcmp(word, "site")	   ? TABLE_SITE
+			 : !strcmp(word, "kernel") ? TABLE_KERNEL
+						   : TABLE_NONE;
+	return options->table != TABLE_NONE;
 }
 
 /* "auto" leaves it as it is; false: no such word. */
@@ -185,10 +218,9 @@ static int run(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
-			if (strcmp(optarg, "site") != 0)
-				return command_usage_error(argv[0], "--by is site, not \"%s\".",
-							   optarg);
-			options.is_by_site = true;
+			if (!set_table(&options, optarg))
+				return command_usage_error(
+					argv[0], "--by is site or kernel, not \"%s\".", optarg);
 			break;
 		case 't':
 			if (strcmp(optarg, "hta") != 0)
@@ -236,8 +268,8 @@ static int run(int argc, char **argv)
 	}
 	if (optind == argc)
 		return command_usage_error(argv[0], "Name at least one trace.");
-	if (options.is_by_site && options.html_path)
-		return command_usage_error(argv[0], "The table by site has no page.");
+	if (options.table && options.html_path)
+		return command_usage_error(argv[0], "--by prints a table, which has no page.");
 	return show_traces(argv[0], argv + optind, (size_t)(argc - optind), &options);
 }
 
