@@ -30,6 +30,7 @@
 #include "live_marks.h"
 #include "machine_facts.h"
 #include "ring_reader.h"
+#include "ring_relief.h"
 #include "sampler.h"
 #include "totals_reader.h"
 #include "trace_file.h"
@@ -44,6 +45,7 @@
 #define SLEEP_MIN_NS	(MS_NS / 2)
 #define SLEEP_MAX_NS	(5 * MS_NS)
 #define BUSY_PERCENT	12u /* a ring this full is looked at again after a short sleep */
+#define RELIEF_PERCENT	25u /* emptying one this full may end in encoding, which takes long */
 #define SLOW_NS		(1000 * MS_NS)
 #define MAPS_MAX_NS	(8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
 #define MAPS_BUDGET_NS	(10 * MS_NS)   /* of one look, as long as the rings wait */
@@ -61,6 +63,7 @@ struct collector {
 	struct live_marks live_marks;
 	struct sampler sampler;
 	struct trace_writer *writer;
+	struct ring_relief_thread *relief; /* NULL: nobody empties rings meanwhile */
 	uint64_t tail_ns;
 	uint64_t next_flush_ns, next_slow_ns, next_totals_ns, next_maps_ns, next_watch_ns;
 	uint64_t maps_pause_ns;
@@ -273,6 +276,17 @@ static void read_totals(struct collector *collector, uint64_t ticks, enum totals
 				  collector->writer, ticks);
 }
 
+/* Whether this round may take longer than rings should wait: it writes, or asks the machine. */
+static bool round_is_long(struct collector *collector, uint64_t now_ns)
+{
+	return now_ns >= collector->next_flush_ns || now_ns >= collector->next_slow_ns ||
+	       now_ns >= collector->next_maps_ns ||
+	       collector->reader.fill_percent >= RELIEF_PERCENT ||
+	       ring_reader_waiting(&collector->reader) > 0 ||
+	       atomic_load_explicit(&collector->reader.control->flush_request,
+				    memory_order_relaxed) != collector->flush_done;
+}
+
 /* One round; the session's end is decided before the drain, so that the drain sees everything. */
 static void poll_once(struct collector *collector)
 {
@@ -302,12 +316,27 @@ static void poll_once(struct collector *collector)
 		collector->next_slow_ns = now_ns + SLOW_NS;
 		tell_clock(collector);
 		drain_refresh(&collector->drain);
+		ring_reader_trim(&collector->reader);
 	}
 	if (now_ns >= collector->next_maps_ns)
 		update_libraries(collector, now_ns);
 	sampler_run(&collector->sampler, now_ns);
 	collector->polls++;
 	adapt_sleep(collector, taken);
+}
+
+/* Somebody empties the rings during a round that takes long. */
+static void run_round(struct collector *collector)
+{
+	const struct ring_relief *relief = collector->options->relief;
+
+	if (!collector->relief || !round_is_long(collector, clocks_monotonic_ns())) {
+		poll_once(collector);
+		return;
+	}
+	relief->begin(collector->relief);
+	poll_once(collector);
+	relief->end(collector->relief);
 }
 
 /* ---- the end ---- */
@@ -330,6 +359,7 @@ static void tell_own_cost(struct collector *collector)
 		    (uint64_t)used.tv_sec * 1000000u + (uint64_t)used.tv_nsec / 1000u);
 	tell_number(collector, "collector.polls", collector->polls);
 	tell_number(collector, "collector.ring_bytes", collector->drain.records_bytes);
+	tell_number(collector, "collector.waited_bytes", collector->reader.stage.most_bytes);
 }
 
 static int finish(struct collector *collector, struct error *err)
@@ -362,6 +392,13 @@ static void detach(struct ring_control *control, uint32_t state, int code)
 	atomic_store_explicit(&control->collector_state, state, memory_order_release);
 }
 
+static void stop_relief(struct collector *collector)
+{
+	if (collector->relief)
+		collector->options->relief->stop(collector->relief);
+	collector->relief = NULL;
+}
+
 static int run_session(struct collector *collector, struct error *err)
 {
 	const struct collector_options *options = collector->options;
@@ -378,6 +415,11 @@ static int run_session(struct collector *collector, struct error *err)
 	collector->maps_pause_ns = SLOW_NS;
 	collector->libraries.pid = options->pid;
 	job_watch_open(&collector->watch, options->pid, options->memfd);
+	/* Until the first round ends: to make a file and to look at a machine takes its time. */
+	if (options->relief)
+		collector->relief = options->relief->start(&collector->reader);
+	if (collector->relief)
+		options->relief->begin(collector->relief);
 	rc = open_file(collector, err);
 	if (rc < 0)
 		return rc;
@@ -389,12 +431,13 @@ static int run_session(struct collector *collector, struct error *err)
 	host_facts_add(collector->writer, options, root, collector->reader.control);
 	machine_facts_add(collector->writer, root);
 	for (;;) {
-		poll_once(collector);
+		run_round(collector);
 		if (collector->session_end)
 			break;
 		if (job_watch_sleep(&collector->watch, collector->sleep_ns))
 			collector->next_watch_ns = 0;
 	}
+	stop_relief(collector);
 	return finish(collector, err);
 }
 
@@ -417,6 +460,7 @@ int collector_run(const struct collector_options *options, struct error *err)
 		detach(collector->reader.control,
 		       rc < 0 ? RING_COLLECTOR_FAILED : RING_COLLECTOR_DONE, rc);
 	}
+	stop_relief(collector);
 	job_watch_close(&collector->watch);
 	library_map_fini(&collector->libraries);
 	totals_reader_close(&collector->totals);

@@ -2,8 +2,8 @@
 /*
  * The collector: drains the rings of one traced process into one trace file. The same code is the
  * body of the program gputrace-collector (collector_main.c) and of the thread that the shim starts
- * when that program cannot run. It never exits or aborts, starts no threads, keeps its memory
- * bounded and blocks every signal of the calling thread before it works.
+ * when that program cannot run. It never exits or aborts, starts no threads of its own accord,
+ * keeps its memory bounded and blocks every signal of the calling thread before it works.
  */
 #ifndef GPUTRACE_COLLECTOR_H
 #define GPUTRACE_COLLECTOR_H
@@ -13,6 +13,7 @@
 
 struct error;
 struct gpu_probe;
+struct ring_relief;
 
 struct collector_options {
 	int memfd;    /* the session's memory; stays the caller's */
@@ -29,6 +30,7 @@ struct collector_options {
 	const char *root; /* where /sys and /proc of the machine begin; NULL: GPUTRACE_ROOT of the
 			   * environment, else the machine itself */
 	const struct gpu_probe *gpu_probe; /* asks NVML; NULL: nobody does */
+	const struct ring_relief *relief;  /* empties rings meanwhile; NULL: nobody does */
 	uint32_t tail_interval_ms;	   /* 0: 50 */
 	uint64_t max_bytes, keep_ns; /* of the file, as in trace_writer_options; 0: no limit */
 	int compression_level;	     /* 0: 1 */

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "gpu_probe.h"
 #include "nvml_watch.h"
+#include "ring_relief.h"
 #include "small_file.h"
 
 #define LOG_TAG "collector"
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 	options.environment = (const char *const *)environ;
 	options.root = arguments.root;
 	options.gpu_probe = &probe;
+	options.relief = &ring_relief;
 	options.max_bytes = max_mib << 20;
 	options.keep_ns = keep_s * 1000000000u;
 	rc = collector_run(&options, &err);

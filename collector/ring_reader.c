@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drains rings. A ring whose numbers make no sense is skipped up to its head and counted once as
- * damaged per owner; the others go on.
+ * Opens the shared memory, and gives on what ring_take.c has copied out of it: whose it is, and
+ * record by record. What is damaged is counted once per owner; the other rings go on.
  */
 #define _GNU_SOURCE
 #include "ring_reader.h"
@@ -16,9 +16,10 @@
 #include "bytes.h"
 #include "error.h"
 #include "record.h"
+#include "ring_take.h"
 #include "small_file.h"
 
-#define STAGING_BYTES (256u * 1024) /* more than the largest record */
+#define STAGE_BYTES (1024u * 1024) /* more than the largest record, and some */
 
 #ifndef F_GET_SEALS
 #define F_GET_SEALS   1034
@@ -26,7 +27,7 @@
 #define F_SEAL_SEAL   0x0001
 #endif
 
-static uint64_t memory_bytes(const struct ring_reader *reader)
+uint64_t ring_take_memory_bytes(const struct ring_reader *reader)
 {
 	off_t end;
 
@@ -69,9 +70,9 @@ static int open_control(struct ring_reader *reader, void *control, struct error 
 
 	if (rc < 0)
 		return rc;
-	reader->staging = malloc(STAGING_BYTES);
-	if (!reader->staging)
+	if (ring_stage_open(&reader->stage, STAGE_BYTES) < 0)
 		return error_set(err, -ENOMEM, "out of memory for draining");
+	pthread_mutex_init(&reader->lock, NULL);
 	reader->control = control;
 	reader->clock_kind = reader->control->clock_kind;
 	return 0;
@@ -87,7 +88,7 @@ int ring_reader_open(struct ring_reader *reader, int memfd, struct error *err)
 	if (!can_be_trusted(memfd))
 		return error_set(err, -EPROTO,
 				 "descriptor %d is not memory sealed against shrinking", memfd);
-	if (memory_bytes(reader) < RING_CONTROL_BYTES)
+	if (ring_take_memory_bytes(reader) < RING_CONTROL_BYTES)
 		return error_set(err, -EPROTO,
 				 "the shared memory is smaller than a control region");
 	control = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
@@ -111,64 +112,32 @@ int ring_reader_open_mapped(struct ring_reader *reader, void *base, uint64_t byt
 	return open_control(reader, base, err);
 }
 
-static void unmap_view(const struct ring_reader *reader, struct ring_view *view)
+int ring_reader_set_room(struct ring_reader *reader, uint64_t bytes)
 {
-	if (view->header && !reader->base)
-		munmap(view->header, RING_HEADER_BYTES + (size_t)view->data_bytes);
-	view->header = NULL;
+	struct ring_stage larger;
+	int rc = ring_stage_open(&larger, bytes);
+
+	if (rc < 0)
+		return rc;
+	ring_stage_close(&reader->stage);
+	reader->stage = larger;
+	return 0;
 }
 
 void ring_reader_close(struct ring_reader *reader)
 {
 	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
-		unmap_view(reader, &reader->views[i]);
-	if (reader->control && !reader->base)
+		ring_take_unmap(reader, &reader->holds[i]);
+	if (!reader->control)
+		return;
+	if (!reader->base)
 		munmap(reader->control, RING_CONTROL_BYTES);
-	free(reader->staging);
+	ring_stage_close(&reader->stage);
+	pthread_mutex_destroy(&reader->lock);
 	reader->control = NULL;
-	reader->staging = NULL;
 }
 
-/* ---- slots ---- */
-
-static bool sizes_are_possible(const struct ring_reader *reader, uint64_t offset,
-			       uint32_t data_bytes)
-{
-	uint64_t needed = (uint64_t)RING_HEADER_BYTES + data_bytes;
-	uint64_t available = memory_bytes(reader);
-
-	if (data_bytes < RING_MIN_BYTES || data_bytes > RING_MAX_BYTES ||
-	    (data_bytes & (data_bytes - 1)) != 0)
-		return false;
-	if (offset < RING_CONTROL_BYTES || offset % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
-		return false;
-	return offset <= available && needed <= available - offset;
-}
-
-static bool map_view(struct ring_reader *reader, struct ring_view *view, uint64_t offset,
-		     uint32_t data_bytes)
-{
-	void *mapped;
-
-	if (view->header && view->offset == offset && view->data_bytes == data_bytes)
-		return true;
-	unmap_view(reader, view);
-	if (!sizes_are_possible(reader, offset, data_bytes))
-		return false;
-	mapped = reader->base
-			 ? reader->base + offset
-			 : mmap(NULL, RING_HEADER_BYTES + (size_t)data_bytes,
-				PROT_READ | PROT_WRITE, MAP_SHARED, reader->memfd, (off_t)offset);
-	if (mapped == MAP_FAILED)
-		return false;
-	view->header = mapped;
-	view->offset = offset;
-	view->data_bytes = data_bytes;
-	/* Only a collector before this one can have moved the shared tail. */
-	view->tail = atomic_load_explicit(&view->header->tail, memory_order_relaxed);
-	memset(view->dropped, 0, sizeof(view->dropped));
-	return true;
-}
+/* ---- whose ---- */
 
 /* A thread that moved to a larger ring keeps its number. */
 static uint32_t thread_number(struct ring_reader *reader, const struct ring_view *view)
@@ -207,37 +176,30 @@ static void meet_thread(struct ring_reader *reader, struct ring_view *view, uint
 		sink->thread(sink->context, view->thread, view->thread_id, view->claimed_ticks);
 }
 
-/* A new owner of the slot: reads its fields once and decides whether they can be believed. */
-static void meet_owner(struct ring_reader *reader, struct ring_view *view, struct ring_slot *slot,
-		       uint32_t generation, const struct ring_sink *sink)
+static void meet_owner(struct ring_reader *reader, struct ring_view *view,
+		       const struct ring_piece *owner, const struct ring_sink *sink)
 {
-	view->generation = generation;
 	view->damaged = false;
-	view->refused = !map_view(reader, view, slot->offset, slot->data_bytes);
+	view->skip_until = 0;
+	view->refused = owner->is_refused;
 	if (view->refused)
 		sink->lost(sink->context, 0, LOSS_DAMAGED, 1);
-	meet_thread(reader, view, slot->thread_id, slot->claimed_ticks, sink);
+	meet_thread(reader, view, owner->thread_id, owner->claimed_ticks, sink);
 }
 
 /* ---- records ---- */
 
-/* Gives the staged records on, leaving out padding. Bytes used; less than `bytes` when the last
- * record continues behind the staging buffer. *bad is set where no record is. */
-static size_t deliver(struct ring_reader *reader, struct ring_view *view, size_t bytes,
-		      const struct ring_sink *sink, bool *bad)
+/* Gives records on, leaving out padding. Bytes used; less than `bytes` where no record is. */
+static size_t give_records(struct ring_reader *reader, struct ring_view *view,
+			   const uint8_t *staging, size_t bytes, const struct ring_sink *sink)
 {
-	const uint8_t *staging = reader->staging;
 	size_t at = 0, run = 0;
 
 	while (bytes - at >= sizeof(struct record_head)) {
 		uint16_t kind = bytes_load16(staging + at);
 		size_t size = bytes_load16(staging + at + offsetof(struct record_head, size_bytes));
 
-		if (size < sizeof(struct record_head) || size % 8 != 0) {
-			*bad = true;
-			break;
-		}
-		if (size > bytes - at)
+		if (size < sizeof(struct record_head) || size % 8 != 0 || size > bytes - at)
 			break;
 		if (kind == RECORD_PAD) {
 			if (at > run)
@@ -261,151 +223,140 @@ static size_t deliver(struct ring_reader *reader, struct ring_view *view, size_t
 	return at;
 }
 
-static void skip_damage(struct ring_view *view, uint64_t head, const struct ring_sink *sink)
+static void count_damage(struct ring_view *view, uint64_t end, const struct ring_sink *sink)
 {
 	if (!view->damaged)
 		sink->lost(sink->context, 0, LOSS_DAMAGED, 1);
 	view->damaged = true;
-	view->tail = head;
+	view->skip_until = end;
 }
 
-static void note_fill(struct ring_reader *reader, const struct ring_view *view, uint64_t head)
-{
-	uint64_t percent = (head - view->tail) * 100 / view->data_bytes;
-
-	if (percent > reader->fill_percent)
-		reader->fill_percent = (uint32_t)percent;
-}
-
-static size_t drain_view(struct ring_reader *reader, struct ring_view *view,
+static size_t give_piece(struct ring_reader *reader, const struct ring_piece *piece,
 			 const struct ring_sink *sink)
 {
-	/* Pairs with the producer's release store of head: the records before it are complete. */
-	uint64_t head = atomic_load_explicit(&view->header->head, memory_order_acquire);
-	const uint8_t *data = (const uint8_t *)view->header + RING_HEADER_BYTES;
-	size_t taken = 0;
+	struct ring_view *view = &reader->views[piece->slot];
+	size_t used;
 
-	if (head == view->tail)
+	switch (piece->what) {
+	case RING_PIECE_OWNER:
+		meet_owner(reader, view, piece, sink);
 		return 0;
-	if (head - view->tail > view->data_bytes || head % 8 != 0 || view->tail % 8 != 0)
-		skip_damage(view, head, sink);
-	note_fill(reader, view, head);
-	while (view->tail != head) {
-		uint64_t place = view->tail & (view->data_bytes - 1);
-		uint64_t bytes = head - view->tail;
-		size_t used;
-		bool bad = false;
-
-		if (bytes > view->data_bytes - place)
-			bytes = view->data_bytes - place;
-		if (bytes > STAGING_BYTES)
-			bytes = STAGING_BYTES;
-		memcpy(reader->staging, data + place, (size_t)bytes);
-		used = deliver(reader, view, (size_t)bytes, sink, &bad);
-		taken += used;
-		view->tail += used;
-		/* No progress: a record that crosses the end of the ring or of what is committed.
-		 */
-		if (bad || used == 0)
-			skip_damage(view, head, sink);
-		/* Pairs with the producer's acquire load: the bytes may be written again. */
-		atomic_store_explicit(&view->header->tail, view->tail, memory_order_release);
-	}
-	return taken;
-}
-
-static void count_view_drops(struct ring_view *view, const struct ring_sink *sink)
-{
-	for (uint16_t kind = 0; kind < RING_DROP_KINDS; kind++) {
-		uint64_t dropped =
-			atomic_load_explicit(&view->header->dropped[kind], memory_order_relaxed);
-
-		/* A counter never goes back; one that does is believed no further than that. */
-		if (dropped > view->dropped[kind])
-			sink->lost(sink->context, kind, LOSS_RING_FULL,
-				   dropped - view->dropped[kind]);
-		view->dropped[kind] = dropped;
-	}
-}
-
-static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struct ring_sink *sink);
-
-/* A thread that has moved to a larger ring has left its last records in a smaller one, which this
- * round may have looked at too early or not yet. They come first. Whose a smaller ring is now, only
- * its records tell: it may have been taken over. */
-static size_t drain_smaller_rings(struct ring_reader *reader, uint32_t index,
-				  const struct ring_sink *sink)
-{
-	const struct ring_slot *slots = ring_slots(reader->control);
-	const struct ring_view *view = &reader->views[index];
-	size_t taken = 0;
-
-	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
-		uint32_t state = atomic_load_explicit(&slots[i].state, memory_order_acquire);
-
-		if (i != index && (state == RING_SLOT_LIVE || state == RING_SLOT_RETIRED) &&
-		    slots[i].data_bytes < view->data_bytes)
-			taken += visit_slot(reader, i, sink);
-	}
-	return taken;
-}
-
-/* An owner is met once, so that visits of smaller rings from here end. */
-static size_t visit_slot(struct ring_reader *reader, uint32_t index, const struct ring_sink *sink)
-{
-	struct ring_slot *slot = &ring_slots(reader->control)[index];
-	struct ring_view *view = &reader->views[index];
-	/* Pairs with the release store of LIVE or RETIRED: the slot's fields are set. */
-	uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
-	uint32_t generation;
-	size_t taken = 0;
-
-	if (state != RING_SLOT_LIVE && state != RING_SLOT_RETIRED)
+	case RING_PIECE_LOST:
+		sink->lost(sink->context, piece->kind, LOSS_RING_FULL, piece->count);
 		return 0;
-	generation = slot->generation;
-	if (!view->known || view->generation != generation) {
-		meet_owner(reader, view, slot, generation, sink);
-		if (!view->refused)
-			taken += drain_smaller_rings(reader, index, sink);
+	case RING_PIECE_DAMAGE:
+		count_damage(view, 0, sink);
+		view->tail = piece->end;
+		return 0;
+	case RING_PIECE_RECORDS:
+		break;
+	default:
+		return 0;
 	}
-	if (!view->refused)
-		taken += drain_view(reader, view, sink);
-	/* A slot that changed meanwhile was taken over by another thread. One that did not may have
-	 * been taken over and retired again: once it is ours, what came meanwhile is drained too.
-	 */
-	if (state != RING_SLOT_RETIRED ||
-	    !atomic_compare_exchange_strong_explicit(&slot->state, &state, RING_SLOT_CLAIMED,
-						     memory_order_acquire, memory_order_relaxed))
-		return taken;
-	if (!view->refused) {
-		taken += drain_view(reader, view, sink);
-		count_view_drops(view, sink);
+	view->tail = piece->position + piece->bytes;
+	if (piece->position < view->skip_until)
+		return 0;
+	used = give_records(reader, view, (const uint8_t *)(piece + 1), (size_t)piece->bytes, sink);
+	/* What was committed with it, behind it, cannot be told into records any more. */
+	if (used < piece->bytes)
+		count_damage(view, piece->end, sink);
+	return used;
+}
+
+/* What is in the stage now; what another thread adds meanwhile is for the next time. */
+static size_t give_on(struct ring_reader *reader, const struct ring_sink *sink)
+{
+	const struct ring_piece *piece;
+	size_t taken = 0;
+	uint64_t end;
+
+	pthread_mutex_lock(&reader->lock);
+	end = reader->stage.write;
+	pthread_mutex_unlock(&reader->lock);
+	while ((piece = ring_stage_next(&reader->stage, end))) {
+		taken += give_piece(reader, piece, sink);
+		ring_stage_pop(&reader->stage, piece);
 	}
-	/* Pairs with the acquire of the thread that claims the slot next. */
-	atomic_store_explicit(&slot->state, RING_SLOT_FREE, memory_order_release);
+	pthread_mutex_lock(&reader->lock);
+	ring_stage_rewind(&reader->stage);
+	pthread_mutex_unlock(&reader->lock);
 	return taken;
+}
+
+/* ---- both steps ---- */
+
+/* From *slot on; it becomes where there was no room. */
+static bool take_from(struct ring_reader *reader, uint32_t *slot)
+{
+	uint32_t at = *slot;
+
+	while (at < RING_SLOT_COUNT && ring_take_slot(reader, at))
+		at++;
+	*slot = at;
+	return at == RING_SLOT_COUNT;
+}
+
+bool ring_reader_relieve(struct ring_reader *reader)
+{
+	bool has_room = true;
+
+	pthread_mutex_lock(&reader->lock);
+	for (uint32_t slot = 0; has_room && slot < RING_SLOT_COUNT; slot++)
+		has_room = ring_take_can_wait(reader, slot) || ring_take_slot(reader, slot);
+	pthread_mutex_unlock(&reader->lock);
+	return has_room;
 }
 
 size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink)
 {
+	uint64_t drain = ++reader->last_drain;
+	bool is_complete = false;
+	uint32_t slot = 0;
 	size_t taken = 0;
 
-	reader->fill_percent = 0;
-	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++)
-		taken += visit_slot(reader, i, sink);
+	while (!is_complete) {
+		pthread_mutex_lock(&reader->lock);
+		if (slot == 0)
+			reader->fullest_percent = 0;
+		reader->drain = drain;
+		is_complete = take_from(reader, &slot);
+		reader->drain = 0;
+		reader->fill_percent = reader->fullest_percent;
+		pthread_mutex_unlock(&reader->lock);
+		taken += give_on(reader, sink);
+	}
 	return taken;
+}
+
+uint64_t ring_reader_waiting(struct ring_reader *reader)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&reader->lock);
+	bytes = reader->stage.size_bytes - ring_stage_free(&reader->stage);
+	pthread_mutex_unlock(&reader->lock);
+	return bytes;
+}
+
+void ring_reader_trim(struct ring_reader *reader)
+{
+	pthread_mutex_lock(&reader->lock);
+	ring_stage_trim(&reader->stage);
+	pthread_mutex_unlock(&reader->lock);
 }
 
 void ring_reader_count_drops(struct ring_reader *reader, const struct ring_sink *sink)
 {
 	uint64_t unrecorded =
 		atomic_load_explicit(&reader->control->unrecorded, memory_order_relaxed);
+	uint32_t slot = 0;
 
-	for (uint32_t i = 0; i < RING_SLOT_COUNT; i++) {
-		struct ring_view *view = &reader->views[i];
-
-		if (view->known && !view->refused)
-			count_view_drops(view, sink);
+	while (slot < RING_SLOT_COUNT) {
+		pthread_mutex_lock(&reader->lock);
+		while (slot < RING_SLOT_COUNT && ring_take_drops(reader, slot))
+			slot++;
+		pthread_mutex_unlock(&reader->lock);
+		give_on(reader, sink);
 	}
 	if (unrecorded > reader->unrecorded)
 		sink->lost(sink->context, 0, LOSS_NO_RING, unrecorded - reader->unrecorded);

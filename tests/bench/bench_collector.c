@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_collector COLLECTOR [SECONDS]: one producer writes launch records at a fixed rate into a
- * ring of 4 MiB; prints records lost and CPU time of the collector program for several rates.
+ * bench_collector COLLECTOR [SECONDS [RINGS [RATE]]]: one producer writes launch records at a fixed
+ * rate into a ring of 4 MiB, or in turn into several, as so many threads would; prints records lost
+ * and CPU time of the collector program for several rates, or for that one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 
 #define RING_BYTES (4u << 20)
 #define BURST	   100u /* records between two looks at the clock */
+#define RINGS_MOST 64u
 
 static double now_s(void)
 {
@@ -27,7 +29,8 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static uint64_t produce(struct session_ring *ring, double rate, double seconds, uint64_t *lost)
+static uint64_t produce(struct session_ring *rings, uint32_t ring_count, double rate,
+			double seconds, uint64_t *lost)
 {
 	struct record_launch launch = {
 		.call = {.head = {.kind = RECORD_KIND_launch, .size_bytes = sizeof(launch)}},
@@ -40,6 +43,7 @@ static uint64_t produce(struct session_ring *ring, double rate, double seconds, 
 
 	while ((double)count < rate * seconds) {
 		double due = begin + (double)count / rate;
+		struct session_ring *ring = &rings[count / BURST % ring_count];
 
 		while (now_s() < due)
 			;
@@ -59,25 +63,28 @@ static uint64_t produce(struct session_ring *ring, double rate, double seconds, 
 	return count;
 }
 
-static void run(const char *program, double rate, double seconds)
+static void run(const char *program, uint32_t ring_count, double rate, double seconds)
 {
 	const char *dir = session_make_dir();
 	struct session_fixture session;
-	struct session_ring ring;
+	static struct session_ring rings[RINGS_MOST];
 	struct rusage usage;
 	uint64_t lost = 0, count;
 	double cpu_s;
 	pid_t collector;
 
-	session_fixture_init(&session, 1, RING_BYTES);
+	session_fixture_init(&session, ring_count, RING_BYTES);
 	collector = session_start_collector(&session, program, getpid(), dir, "bench");
 	if (!session_wait_state(&session, RING_COLLECTOR_READY)) {
 		fprintf(stderr, "bench_collector: %s does not answer\n", program);
 		exit(1);
 	}
-	session_ring_claim(&session, &ring, 0, (uint32_t)getpid(), 1);
-	memset(ring.data, 0, RING_BYTES); /* the pages are there, as the shim makes sure */
-	count = produce(&ring, rate, seconds, &lost);
+	for (uint32_t i = 0; i < ring_count; i++) {
+		session_ring_claim(&session, &rings[i], i, (uint32_t)getpid() + i, 1);
+		/* The pages are there, as the shim makes sure. */
+		memset(rings[i].data, 0, RING_BYTES);
+	}
+	count = produce(rings, ring_count, rate, seconds, &lost);
 	atomic_store(&session.control->session_ended, 1);
 	session_wait_state(&session, RING_COLLECTOR_DONE);
 	wait4(collector, NULL, 0, &usage);
@@ -95,12 +102,17 @@ int main(int argc, char **argv)
 {
 	static const double rates[] = {0.1e6, 0.5e6, 1e6, 2e6, 4e6, 6e6, 8e6};
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 3;
+	uint32_t ring_count = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1;
 
-	if (argc < 2) {
-		fputs("usage: bench_collector COLLECTOR [SECONDS]\n", stderr);
+	if (argc < 2 || ring_count == 0 || ring_count > RINGS_MOST) {
+		fputs("usage: bench_collector COLLECTOR [SECONDS [RINGS [RATE]]]\n", stderr);
 		return 2;
 	}
+	if (argc > 4) {
+		run(argv[1], ring_count, strtod(argv[4], NULL), seconds);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
-		run(argv[1], rates[i], seconds);
+		run(argv[1], ring_count, rates[i], seconds);
 	return 0;
 }

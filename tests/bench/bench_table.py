@@ -110,17 +110,29 @@ if trace and cores and ratio:
     row("decode, all cores", "%s M events/s" % cores.group(1))
 
 # ---- collector ----
+def collector_of(line):
+    """Rate in millions per second, records lost, records, percent of a core, ns per record."""
+    words = line.split()
+    return float(words[0]), int(words[3]), int(words[5]), float(words[8]), float(words[13])
+
+
 sustained = None
 for line in parts.get("collector", []):
-    words = line.split()
-    rate, lost, cpu, cost = float(words[0]), int(words[3]), float(words[8]), float(words[13])
+    rate, lost, records, cpu, cost = collector_of(line)
     if lost == 0:
         sustained = rate
     if rate == 1:
         row("collector at 1 M events/s", "%.1f %% of a core, %.2f s of CPU per million events" % (cpu, cost / 1000),
             "<= 13 %", cpu <= 13)
     if rate == 2:
-        row("lost at 2 M events/s, ring of 4 MiB", "%d of %s" % (lost, words[5]), "0", lost == 0)
+        row("lost at 2 M events/s, ring of 4 MiB", "%d of %d" % (lost, records), "0", lost == 0)
+for line in parts.get("rings", []):
+    rate, lost, records, cpu, cost = collector_of(line)
+    row("lost at %.0f M events/s, 4 rings of 4 MiB" % rate, "%d of %d, %.2f s of CPU per million events" %
+        (lost, records, cost / 1000))
+for line in parts.get("slow", []):
+    rate, lost, records, cpu, cost = collector_of(line)
+    row("  at 1 M events/s, each write 20 ms longer", "%d of %d" % (lost, records))
 if sustained:
     row("highest rate without loss, ring of 4 MiB", "%.1f M events/s" % sustained)
 if "exit" in parts:

@@ -107,6 +107,13 @@ note "codec"
 "$build/bench/bench_codec" 2000000 >"$out/codec"
 note "collector"
 "$build/bench/bench_collector" "$build/bin/gputrace-collector" 2 >"$out/collector"
+for rate in 1e6 2e6 3e6; do
+	"$build/bench/bench_collector" "$build/bin/gputrace-collector" 2 4 $rate
+done >"$out/rings"
+# Every write of the collector takes 20 ms longer: what a network file system does.
+slow=$build/tests/survival-slow
+[ ! -x "$slow" ] || "$slow" 20 "$build/bench/bench_collector" "$build/bin/gputrace-collector" 2 4 1e6 \
+	>"$out/slow" || true
 
 # ---- from the end of main() to a complete file: the job waits for its collector ----
 
@@ -149,7 +156,7 @@ if [ -x "$sample" ] && step plain >/dev/null 2>&1; then
 	done >"$out/steps"
 fi
 
-for part in calls bytes python codec collector exit steps; do
+for part in calls bytes python codec collector rings slow exit steps; do
 	[ -s "$out/$part" ] && sed "s/^/$part /" "$out/$part"
 done | tee "$raw" | python3 "$here/bench_table.py" --calls "$calls" --commit \
 	"$(git -C "$repository" rev-parse --short HEAD 2>/dev/null || echo unknown)"

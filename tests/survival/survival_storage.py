@@ -211,6 +211,10 @@ def writes_are_slow(case):
     trace = Trace(case, path)
     expect(trace.ending == "exited", f"the ending is {trace.ending}")
     case.expect_counted(trace, CALLS)
+    waited = int(trace.info["session"]["collector.waited_bytes"])
+    expect(waited > 1 << 20, f"only {waited} bytes have waited")
+    expect(trace.lost < CALLS / 10, f"{trace.lost} events are lost, for which memory had room")
+    case.note(f"{waited / 1048576:.1f} MiB waited in the collector")
 
 
 def quota_is_used_up(case):
