@@ -14,6 +14,15 @@ for name in $names; do
 	expect_exit 2 "$gputrace" "$name" --no-such-option
 	[ -s err.txt ] && [ ! -s out.txt ] || fail "$name: a wrong option is not refused on standard error"
 done
+# Where pandoc was found there are man pages, with options that can be pasted into a shell.
+if ls "$build"/man/gputrace.1 >/dev/null 2>&1; then
+	for name in $names; do
+		grep -q "^.TH .GPUTRACE-${name^^}. .1." "$build/man/gputrace-$name.1" || fail "gputrace-$name.1 is no page of section 1"
+	done
+	grep -q '^.TH .LIBGPUTRACE. .7.' "$build/man/libgputrace.7" || fail "libgputrace.7 is no page of section 7"
+	! grep -l '\\\[en\]\|–' "$build"/man/* || fail "a man page has dashes in place of --"
+	grep -q -- '--baseline' "$build/man/gputrace-gate.1" || fail "gputrace-gate.1 lacks --baseline"
+fi
 expect_exit 2 "$gputrace" no-such-command
 expect_exit 0 "$gputrace"
 
