@@ -59,6 +59,18 @@ document = json.load(open("out.txt"))
 assert document["verdict"] == "fail", document["verdict"]
 assert any("50257" in change["text"] for change in document["changes"]), document["changes"]
 ' || fail "the JSON verdict does not name the vocabulary"
+expect_exit 1 "$gputrace" gate --baseline base --junit gate.xml unpadded
+python3 -c '
+import xml.etree.ElementTree as tree
+suite = tree.parse("gate.xml").getroot().find("testsuite")
+cases = suite.findall("testcase")
+assert int(suite.get("tests")) == len(cases) and int(suite.get("failures")) > 0, suite.attrib
+failure = [c for c in cases if c.get("name").startswith("step_time_ms")][0].find("failure")
+assert "50257" in failure.text and "allowed" in failure.get("message"), failure.attrib
+' || fail "the XML does not name the vocabulary"
+expect_exit 0 "$gputrace" gate --max step_time_ms=1000 --junit pass.xml base
+grep -q 'failures="0" errors="0"' pass.xml || fail "the XML of a pass has failures"
+expect_exit 1 "$gputrace" gate --max step_time_ms=1000 --junit no/such/folder.xml base
 expect_exit 0 "$gputrace" gate --max step_time_ms=1000 base
 expect_exit 1 "$gputrace" gate --max step_time_ms=1 base
 expect_exit 2 "$gputrace" gate base

@@ -2,6 +2,7 @@
 /*
  * gputrace gate: the figures of a trace as a verdict for CI.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,47 +11,47 @@
 
 #include "command.h"
 #include "gate_check.h"
+#include "gate_report.h"
 #include "json.h"
 #include "load_traces.h"
 #include "printable.h"
 #include "xmalloc.h"
 
+/* clang-format off */
 static const char usage[] =
-	"usage: gputrace gate [--max KEY=VALUE]... [--baseline TRACE [--tolerance KEY=VALUE]...]\n"
-	"                     [--min-steps N] [--allow-mismatch] [--json] TRACE...\n"
-	"\n"
-	"Judges steady steps against limits, or against a baseline, and names what changed.\n"
-	"\n"
-	"  --max KEY=VALUE        the median may not be above VALUE\n"
-	"  --baseline TRACE       compare with this trace or directory, with one run of the job "
-	"or\n"
-	"                         several; the median may not grow by "
-	"more\n"
-	"                         than the tolerance\n"
-	"  --tolerance KEY=VALUE  percent (exposed_copy_percent: points of the step); defaults "
-	"below\n"
-	"  --min-steps N          fewer steady steps than this are no sample; default 5\n"
-	"  --allow-mismatch       compare although GPU, driver or CPU differ\n"
-	"  --json                 print JSON (schema gputrace.gate/1)\n"
-	"\n"
-	"  KEY                    tolerance\n"
-	"  step_time_ms           5 %\n"
-	"  exposed_copy_percent   2 points\n"
-	"  launches_per_step      1 %\n"
-	"  bytes_per_step         1 %\n"
-	"  peak_memory_mib        2 %\n"
-	"\n"
-	"A change fails only when its 99 % interval (bootstrap of the medians) lies above the "
-	"tolerance.\n"
-	"\n"
-	"Exit status: 0 pass, 1 fail, 2 usage, 3 could not be judged (too few steps, inconclusive, "
-	"other\n"
-	"hardware), 4 unreadable trace.\n";
+"usage: gputrace gate [--max KEY=VALUE]... [--baseline TRACE|DIRECTORY [--tolerance KEY=VALUE]...]...\n"
+"                     [--min-steps N] [--allow-mismatch] [--json] [--junit FILE]\n"
+"                     TRACE|DIRECTORY...\n"
+"\n"
+"Judges steady steps against limits, or against a baseline, and names what changed.\n"
+"\n"
+"  --max KEY=VALUE        the median may not be above VALUE\n"
+"  --baseline TRACE       compare with this trace or directory, with one run of the job or several;\n"
+"                         the median may not grow by more than the tolerance\n"
+"  --tolerance KEY=VALUE  percent (exposed_copy_percent: points of the step); defaults below\n"
+"  --min-steps N          fewer steady steps than this are no sample; default 5\n"
+"  --allow-mismatch       compare although GPU, driver or CPU differ\n"
+"  --json                 print JSON (schema gputrace.gate/1)\n"
+"  --junit FILE           also write the checks as XML for a CI server\n"
+"\n"
+"  KEY                    tolerance\n"
+"  step_time_ms           5 %\n"
+"  exposed_copy_percent   2 points\n"
+"  launches_per_step      1 %\n"
+"  bytes_per_step         1 %\n"
+"  peak_memory_mib        2 %\n"
+"\n"
+"A change fails only when its 99 % interval (bootstrap of the medians) lies above the tolerance.\n"
+"\n"
+"Exit status: 0 pass, 1 fail, 2 usage, 3 could not be judged (too few steps, inconclusive, other\n"
+"hardware), 4 unreadable trace.\n";
+/* clang-format on */
 
 struct gate_arguments {
 	struct gate_options options;
 	char **baselines;
 	size_t baseline_count;
+	const char *junit_path;
 	bool is_json, has_limit;
 };
 
@@ -83,28 +84,19 @@ static const char *device_name(const struct loaded_traces *traces, const struct 
 	return traces->items[check->run].model->source.path;
 }
 
-static void print_check(const struct loaded_traces *traces, const struct gate_check *check,
-			size_t runs, bool has_colour)
+static void print_check(const struct loaded_traces *traces, const struct gate_result *result,
+			const struct gate_check *check, bool has_colour)
 {
-	static const char *const words[] = {"pass", "FAIL", "unsure", "too few"};
+	static const char *const words_of[] = {"pass", "FAIL", "unsure", "too few"};
 	static const char *const tints[] = {"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[33m"};
-	bool is_points = gate_metric_is_points(check->metric);
+	struct text words;
 
-	printf("  %s%-7s%s %-26s ", has_colour ? tints[check->status] : "", words[check->status],
-	       has_colour ? "\x1b[0m" : "", step_metric_key(check->metric));
-	if (check->is_change)
-		printf("%.6g -> %.6g, %+.2f%s (99 %%: %+.2f to %+.2f), allowed %+.2f%s",
-		       check->baseline_value, check->current.value, check->change.value,
-		       is_points ? " points" : " %", check->change.low, check->change.high,
-		       check->limit, is_points ? " points" : " %");
-	else
-		printf("%.6g (99 %%: %.6g to %.6g), limit %.6g", check->current.value,
-		       check->current.low, check->current.high, check->limit);
-	printf(", n=%zu", check->current_count);
-	if (check->is_change)
-		printf(" against %zu", check->baseline_count);
-	if (check->is_change && runs > 1)
-		printf(" of %zu runs", runs);
+	text_init(&words);
+	gate_add_check(&words, result, check);
+	printf("  %s%-7s%s %-26s %s", has_colour ? tints[check->status] : "",
+	       words_of[check->status], has_colour ? "\x1b[0m" : "", step_metric_key(check->metric),
+	       text_string(&words));
+	text_fini(&words);
 	if (traces->count > 1 || traces->items[check->run].model->device_count > 1) {
 		struct text path;
 
@@ -143,7 +135,7 @@ static void print_text(const struct loaded_traces *traces, const struct gate_arg
 	if (result->summed)
 		printf("  no steps to judge: %s\n", result->summed);
 	for (size_t i = 0; i < result->count; i++)
-		print_check(traces, &result->checks[i], result->baseline.runs, has_colour);
+		print_check(traces, result, &result->checks[i], has_colour);
 	if (result->change_count)
 		printf("\n  What changed per step:\n");
 	for (size_t i = 0; i < result->change_count; i++)
@@ -206,6 +198,25 @@ static void print_json(const struct loaded_traces *traces, const struct gate_res
 	json_finish(json, stdout);
 }
 
+/* 0 or -1, and a sentence on stderr. */
+static int write_junit(const char *path, const struct gate_result *result,
+		       const struct model *const *current)
+{
+	FILE *file = fopen(path, "w");
+	struct text xml;
+	bool is_written;
+
+	text_init(&xml);
+	gate_add_junit(&xml, result, current);
+	is_written = file && fwrite(xml.data, 1, xml.length, file) == xml.length;
+	if (file && fclose(file))
+		is_written = false;
+	if (!is_written)
+		fprintf(stderr, "gputrace gate: Cannot write %s: %s.\n", path, strerror(errno));
+	text_fini(&xml);
+	return is_written ? 0 : -1;
+}
+
 static int judge(const struct gate_arguments *arguments, const struct loaded_traces *current,
 		 const struct loaded_traces *baseline)
 {
@@ -226,6 +237,10 @@ static int judge(const struct gate_arguments *arguments, const struct loaded_tra
 	status = result.status == GATE_PASS   ? EXIT_OK
 		 : result.status == GATE_FAIL ? EXIT_GATE_FAILED
 					      : EXIT_NOT_JUDGED;
+	/* A pass that its reader never sees is none. */
+	if (arguments->junit_path && write_junit(arguments->junit_path, &result, now) &&
+	    status == EXIT_OK)
+		status = EXIT_GATE_FAILED;
 	gate_result_free(&result);
 	free(now);
 	free(then);
@@ -241,6 +256,7 @@ static int parse(int argc, char **argv, struct gate_arguments *arguments)
 		{"tolerance", required_argument, NULL, 't'},
 		{"min-steps", required_argument, NULL, 'n'},
 		{"allow-mismatch", no_argument, NULL, 'a'},
+		{"junit", required_argument, NULL, 'u'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -274,6 +290,9 @@ static int parse(int argc, char **argv, struct gate_arguments *arguments)
 			break;
 		case 'a':
 			arguments->options.allows_mismatch = true;
+			break;
+		case 'u':
+			arguments->junit_path = optarg;
 			break;
 		case 'j':
 			arguments->is_json = true;

@@ -241,7 +241,10 @@ static void add_first(struct text *text, const struct device_report *device,
 	if (list->count > 1 && device->combined_gain_ms >= REPORT_LEAST_MS) {
 		text_addf(text, " All %zu findings together: ", list->count);
 		report_add_gain(text, device->lower_gain_ms, device->combined_gain_ms);
-		text_addf(text, " (%.1f %%).", 100 * device->combined_gain_ms / device->step_ms);
+		text_add(text, " (");
+		report_add_percent(text, device->lower_gain_ms, device->combined_gain_ms,
+				   device->step_ms);
+		text_add(text, ").");
 	}
 }
 

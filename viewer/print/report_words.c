@@ -27,10 +27,15 @@ bool report_add_gain(struct text *text, double low_ms, double high_ms)
 	return true;
 }
 
+void report_add_percent(struct text *text, double low_ms, double high_ms, double step_ms)
+{
+	if (is_range(low_ms, high_ms, 0.01))
+		text_addf(text, "%.1f to ", 100 * low_ms / step_ms);
+	text_addf(text, "%.1f %%", 100 * high_ms / step_ms);
+}
+
 char *report_price_text(const struct finding *finding, double step_ms)
 {
-	double low = 100 * finding->gain_low_ms / step_ms;
-	double high = 100 * finding->gain_high_ms / step_ms;
 	struct text text;
 
 	text_init(&text);
@@ -49,10 +54,9 @@ char *report_price_text(const struct finding *finding, double step_ms)
 		return text_take(&text);
 	text_add(&text, ", gain ");
 	report_add_gain(&text, finding->gain_low_ms, finding->gain_high_ms);
-	if (is_range(finding->gain_low_ms, finding->gain_high_ms, 0.01))
-		text_addf(&text, " (%.1f to %.1f %%)", low, high);
-	else
-		text_addf(&text, " (%.1f %%)", high);
+	text_add(&text, " (");
+	report_add_percent(&text, finding->gain_low_ms, finding->gain_high_ms, step_ms);
+	text_add(&text, ")");
 	return text_take(&text);
 }
 

@@ -17,6 +17,8 @@
 /* "2.09 to 5.70 ms"; "up to 43.10 ms" where nothing is the lower end or both ends are one; false,
  * and nothing added, where no gain is left at this precision. */
 bool report_add_gain(struct text *text, double low_ms, double high_ms);
+/* The same as shares of a step: "5.8 to 15.7 %", or "15.7 %" where the upper end alone counts. */
+void report_add_percent(struct text *text, double low_ms, double high_ms, double step_ms);
 /* "costs 10.47 ms (28.9 %), gain 2.09 to 5.70 ms (5.8 to 15.7 %)". Empty for what has no price:
  * what ended the work, or may end it. Caller frees. */
 char *report_price_text(const struct finding *finding, double step_ms);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gate_check.h"
+#include "gate_report.h"
 #include "model_script.h"
 
 struct run_options {
@@ -277,6 +278,56 @@ static void limits_are_judged_without_a_baseline(void **state)
 	script_free(script);
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		count++;
+	return count;
+}
+
+static void ci_servers_get_a_case_per_check(void **state)
+{
+	struct run_options slow = plain;
+	const struct model *current;
+	struct pair pair;
+	struct text xml;
+
+	(void)state;
+	slow.product_ns *= 3;
+	pair_run(&pair, &slow, &plain, NULL);
+	current = pair.now;
+	text_init(&xml);
+	gate_add_junit(&xml, &pair.result, &current);
+	assert_int_equal(count_of(text_string(&xml), "<testcase "), pair.result.count);
+	assert_int_equal(count_of(text_string(&xml), "<failure "), 1);
+	assert_non_null(strstr(text_string(&xml), "failures=\"1\" errors=\"0\""));
+	assert_non_null(strstr(text_string(&xml), "name=\"step_time_ms GPU 0 of "));
+	assert_int_equal(count_of(text_string(&xml), "</testsuites>"), 1);
+	text_fini(&xml);
+	pair_fini(&pair);
+}
+
+static void ci_servers_do_not_take_a_mismatch_for_a_pass(void **state)
+{
+	struct run_options other = plain;
+	const struct model *current;
+	struct pair pair;
+	struct text xml;
+
+	(void)state;
+	other.gpu = "NVIDIA H100 <80GB>";
+	pair_run(&pair, &other, &plain, NULL);
+	current = pair.now;
+	text_init(&xml);
+	gate_add_junit(&xml, &pair.result, &current);
+	assert_non_null(strstr(text_string(&xml), "tests=\"1\" failures=\"0\" errors=\"1\""));
+	assert_non_null(strstr(text_string(&xml), "H100 &lt;80GB&gt;"));
+	text_fini(&xml);
+	pair_fini(&pair);
+}
+
 enum { BASELINE_RUNS = 5 };
 
 struct runs {
@@ -390,6 +441,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(simulated_against_real_is_not_comparable),
 		cmocka_unit_test(another_driver_is_not_comparable),
 		cmocka_unit_test(too_few_steps_are_not_judged),
+		cmocka_unit_test(ci_servers_get_a_case_per_check),
+		cmocka_unit_test(ci_servers_do_not_take_a_mismatch_for_a_pass),
 		cmocka_unit_test(several_runs_are_one_baseline),
 		cmocka_unit_test(processes_of_one_job_are_no_runs_of_it),
 		cmocka_unit_test(ranks_are_compared_with_the_same_rank_of_each_run),
