@@ -145,17 +145,30 @@ static inline void event_number_learn(uint32_t *believed, uint32_t *last, uint32
 	*last = seen;
 }
 
-/* Goes on from a row: `step` is that of the correlation number, `back` the parent's distance. */
-static inline void event_model_learn(struct event_state *state, struct event_lane *lane,
-				     uint64_t gap, uint64_t duration, uint32_t step,
-				     uint32_t call_id, uint32_t back)
+/* Goes on from a row: `step` is that of the correlation number. */
+static inline void event_model_learn_times(struct event_state *state, uint64_t gap,
+					   uint64_t duration, uint32_t step)
 {
 	state->gap = event_estimate_move(state->gap, gap);
 	state->duration = event_estimate_move(state->duration, duration);
 	event_number_learn(&state->correlation_step, &state->correlation_last, step);
+}
+
+/* What only calls have; `back` is the parent's distance. */
+static inline void event_model_learn_numbers(struct event_state *state, struct event_lane *lane,
+					     uint32_t call_id, uint32_t back)
+{
 	event_number_learn(&state->call_step, &state->call_last, call_id - lane->call_id);
 	event_number_learn(&state->parent_back, &state->parent_last, back);
 	lane->call_id = call_id;
+}
+
+static inline void event_model_learn(struct event_state *state, struct event_lane *lane,
+				     uint64_t gap, uint64_t duration, uint32_t step,
+				     uint32_t call_id, uint32_t back)
+{
+	event_model_learn_times(state, gap, duration, step);
+	event_model_learn_numbers(state, lane, call_id, back);
 }
 
 /* What the dictionary says of a pattern, as the state at a chunk's start. */

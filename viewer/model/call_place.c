@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where calls go in the model's array, which is sorted by thread. Of a long recording the calls of
- * each thread are counted before, by decoding the file once more, so that each call is put among
- * those of its thread at once; moving them later would take twice the memory. The calls of a short
+ * each thread are counted before, from the heads of chunks, so that each call is put among those of
+ * its thread at once; moving them later would take twice the memory. The calls of a short
  * one stand in file order, and are brought together when all are there.
  */
 #include <errno.h>
@@ -47,23 +47,29 @@ uint16_t collect_thread(struct model_builder *builder, uint32_t number)
 
 /* ---- counting ---- */
 
-static int count_batch(void *context, const struct trace_batch *batch)
+static int count_run(void *context, uint32_t number, uint32_t rows)
 {
 	struct model_builder *builder = context;
 	struct call_places *places = &builder->places;
+	uint16_t thread = collect_thread(builder, number);
 
-	for (uint32_t i = 0; i < batch->count; i++) {
-		uint16_t thread = collect_thread(builder, batch->thread[i]);
+	while (thread >= places->thread_capacity)
+		places->threads = array_grow(places->threads, &places->thread_capacity,
+					     sizeof(*places->threads));
+	while (places->thread_count <= thread)
+		places->threads[places->thread_count++] = (struct call_range){0, 0};
+	places->threads[thread].limit += rows;
+	places->room += rows;
+	return places->room >= MODEL_NONE ? -E2BIG : 0;
+}
 
-		while (thread >= places->thread_capacity)
-			places->next = array_grow(places->next, &places->thread_capacity,
-						  sizeof(*places->next));
-		while (places->thread_count <= thread)
-			places->next[places->thread_count++] = 0;
-		places->next[thread]++;
-		places->left++;
-	}
-	return places->left >= MODEL_NONE ? -E2BIG : 0;
+static int count_batch(void *context, const struct trace_batch *batch)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < batch->count; i++)
+		rc = count_run(context, batch->thread[i], 1);
+	return rc;
 }
 
 int call_places_find(struct model_builder *builder, struct error *err)
@@ -73,16 +79,17 @@ int call_places_find(struct model_builder *builder, struct error *err)
 	size_t sum = 0;
 	int rc;
 
-	if (model->source.health->rows < LONG_ROWS ||
+	if (model->source.health->rows < LONG_ROWS || !model->source.count ||
 	    model->source.thread_count(model->source.context) == 1)
 		return 0;
-	rc = model->source.read(model->source.context, CALL_KINDS, count_batch, builder, err);
-	if (rc || !places->left)
+	rc = model->source.count(model->source.context, CALL_KINDS, count_batch, count_run, builder,
+				 err);
+	if (rc || !places->room)
 		return rc;
 	for (size_t t = 0; t < places->thread_count; t++) {
-		size_t count = places->next[t];
+		size_t count = places->threads[t].limit;
 
-		places->next[t] = sum;
+		places->threads[t] = (struct call_range){.next = sum, .limit = sum + count};
 		sum += count;
 	}
 	builder->call_capacity = sum;
@@ -92,26 +99,61 @@ int call_places_find(struct model_builder *builder, struct error *err)
 
 /* ---- placing ---- */
 
-bool call_places_suffice(const struct model_builder *builder, const struct trace_batch *batch)
+struct host_call *call_places_take(struct model_builder *builder, uint16_t thread, uint32_t count)
 {
-	return !builder->places.thread_count || !(CALL_KINDS >> batch->kind & 1) ||
-	       builder->places.left >= batch->count;
+	struct model *model = builder->model;
+	struct call_places *places = &builder->places;
+	struct host_call *first;
+
+	if (places->thread_count) {
+		struct call_range *range;
+
+		if (thread >= places->thread_count)
+			return NULL;
+		range = &places->threads[thread];
+		if (range->limit - range->next < count)
+			return NULL;
+		first = &model->calls[range->next];
+		range->next += count;
+	} else {
+		while (builder->call_capacity - model->call_count < count)
+			model->calls = big_array_grow(model->calls, &builder->call_capacity,
+						      sizeof(*model->calls));
+		first = &model->calls[model->call_count];
+	}
+	model->call_count += count;
+	return first;
+}
+
+void call_places_give_back(struct model_builder *builder, uint16_t thread, uint32_t count)
+{
+	if (builder->places.thread_count)
+		builder->places.threads[thread].next -= count;
+	builder->model->call_count -= count;
 }
 
 struct host_call *call_place(struct model_builder *builder, uint16_t thread)
 {
+	return call_places_take(builder, thread, 1);
+}
+
+/* Fewer calls may have come than were counted: then places are left behind those of a thread. Who
+ * refers to calls gets their indexes when they are sorted. */
+void call_places_close(struct model_builder *builder)
+{
 	struct model *model = builder->model;
 	struct call_places *places = &builder->places;
+	size_t first = 0, kept = 0;
 
-	if (places->thread_count) {
-		places->left--;
-		model->call_count++;
-		return &model->calls[places->next[thread]++];
+	for (size_t t = 0; t < places->thread_count; t++) {
+		size_t count = places->threads[t].next - first;
+
+		if (kept < first)
+			memmove(&model->calls[kept], &model->calls[first],
+				count * sizeof(*model->calls));
+		kept += count;
+		first = places->threads[t].limit;
 	}
-	if (model->call_count == builder->call_capacity)
-		model->calls = big_array_grow(model->calls, &builder->call_capacity,
-					      sizeof(*model->calls));
-	return &model->calls[model->call_count++];
 }
 
 /* Stable: calls of one thread keep the order of the file. */

@@ -7,33 +7,46 @@
 
 #include <assert.h>
 
-#define EARLIEST_NS	(-((int64_t)1 << 50))
-#define LATEST_NS	((int64_t)1 << 54)
-#define LENGTH_LIMIT_NS ((int64_t)1 << 46)
-
-static_assert(LATEST_NS + LENGTH_LIMIT_NS - EARLIEST_NS < INT64_MAX / LEDGER_UNITS_PER_NS,
+static_assert(EVENT_LATEST_NS + EVENT_LENGTH_LIMIT_NS - EVENT_EARLIEST_NS <
+		      INT64_MAX / LEDGER_UNITS_PER_NS,
 	      "a ledger of the longest recording fits into 64 bits");
-
-static int64_t bounded(int64_t ns)
-{
-	if (ns > LATEST_NS)
-		return LATEST_NS;
-	return ns < EARLIEST_NS ? EARLIEST_NS : ns;
-}
 
 int64_t event_time_host(const struct model *model, uint64_t ticks)
 {
-	return bounded(model->source.host_ns(model->source.context, ticks));
+	return event_time_bounded(model->source.host_ns(model->source.context, ticks));
 }
 
 int64_t event_time_gpu(const struct model *model, uint64_t gpu_ns)
 {
-	return bounded(model->source.gpu_ns(model->source.context, gpu_ns));
+	return event_time_bounded(model->source.gpu_ns(model->source.context, gpu_ns));
 }
 
-int64_t event_time_end(int64_t begin_ns, int64_t end_ns)
+/* No stretch holds for any time yet. */
+static struct event_clock clock_of(const struct model *model, bool is_gpu)
 {
-	if (end_ns < begin_ns)
-		return begin_ns;
-	return end_ns - begin_ns > LENGTH_LIMIT_NS ? begin_ns + LENGTH_LIMIT_NS : end_ns;
+	return (struct event_clock){
+		.model = model, .is_gpu = is_gpu, .stretch = {.first = 1, .last = 0}};
+}
+
+struct event_clock event_clock_host(const struct model *model)
+{
+	return clock_of(model, false);
+}
+
+struct event_clock event_clock_gpu(const struct model *model)
+{
+	return clock_of(model, true);
+}
+
+int64_t event_clock_find(struct event_clock *clock, uint64_t time)
+{
+	const struct model_source *source = &clock->model->source;
+	struct clock_stretch (*find)(void *, uint64_t) =
+		clock->is_gpu ? source->gpu_stretch : source->host_stretch;
+
+	if (!find)
+		return clock->is_gpu ? event_time_gpu(clock->model, time)
+				     : event_time_host(clock->model, time);
+	clock->stretch = find(source->context, time);
+	return event_time_bounded(clock_stretch_ns(&clock->stretch, time));
 }

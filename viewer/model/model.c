@@ -18,7 +18,8 @@ static void builder_fini(struct model_builder *builder)
 	map_fini(&builder->kernels);
 	map_fini(&builder->sites);
 	free(builder->apis);
-	free(builder->places.next);
+	free(builder->places.threads);
+	free(builder->templates);
 	map_fini(&builder->transfers);
 	map_fini(&builder->gemms);
 	map_fini(&builder->convs);

@@ -171,30 +171,18 @@ uint16_t collect_device(struct model_builder *builder, uint32_t ordinal)
 	return (uint16_t)*slot;
 }
 
-static struct host_call *collect_call(struct model_builder *builder, const struct call_part *part,
-				      uint32_t thread_number)
+/* Everything of a call but its times, its numbers and its thread. */
+static struct host_call call_of(struct model_builder *builder, uint16_t kind,
+				const struct call_part *part)
 {
-	struct model *model = builder->model;
-	uint16_t thread = collect_thread(builder, thread_number);
-	struct host_call *call = call_place(builder, thread);
-
-	*call = (struct host_call){
-		.begin_ns = event_time_host(model, part->begin_ticks),
-		.end_ns = event_time_host(model, part->end_ticks),
+	return (struct host_call){
 		.site = collect_site(builder, part->site),
-		.parent = part->parent_id, /* becomes an index in model_link() */
-		.correlation = part->correlation,
-		.call_id = part->call_id,
 		.status = part->status,
 		.api = collect_api(builder, part->api),
-		.thread = thread,
 		.device = collect_device(builder, part->device),
-		.kind = (uint8_t)part->head.kind,
+		.kind = (uint8_t)kind,
 		.flags = (uint8_t)(part->flags & (CALL_STREAM_KNOWN - 1)),
 	};
-	call->end_ns = part->flags & CALL_NO_TIMES ? call->begin_ns
-						   : event_time_end(call->begin_ns, call->end_ns);
-	return call;
 }
 
 static void collect_memory(struct model_builder *builder, const struct record_memory *record,
@@ -270,57 +258,102 @@ static void collect_launch(struct model_builder *builder, const struct record_la
 		collect_stream(call, record->stream);
 }
 
-static void collect_host(struct model_builder *builder, const struct trace_batch *batch)
+struct host_call collect_describe(struct model_builder *builder, uint16_t kind, const void *record)
 {
-	for (uint32_t i = 0; i < batch->count; i++) {
-		const char *row = (const char *)batch->rows + (size_t)i * batch->row_bytes;
-		const void *record = row;
-		struct host_call *call = collect_call(builder, record, batch->thread[i]);
-		struct transfer transfer = {
-			.direction = TRANSFER_SET, .is_async = 1, .peer = MODEL_NO_DEVICE};
+	struct transfer set = {.direction = TRANSFER_SET, .is_async = 1, .peer = MODEL_NO_DEVICE};
+	struct host_call call = call_of(builder, kind, record);
 
-		call->kind = (uint8_t)batch->kind;
-		switch (batch->kind) {
-		case RECORD_KIND_sync:
-			call->detail = ((const struct record_sync *)record)->scope;
-			break;
-		case RECORD_KIND_launch:
-			collect_launch(builder, record, call);
-			break;
-		case RECORD_KIND_copy:
-			collect_copy(builder, record, call);
-			break;
-		case RECORD_KIND_set:
-			transfer.size_bytes = ((const struct record_set *)record)->size_bytes;
-			call->detail = collect_transfer(builder, &transfer);
-			break;
-		case RECORD_KIND_gemm:
-			call->detail = collect_gemm(builder, record);
-			break;
-		case RECORD_KIND_conv:
-			call->detail = collect_conv(builder, record);
-			break;
-		case RECORD_KIND_graph:
-			collect_graph_call(builder, record, call);
-			if (call->kind == RECORD_KIND_launch)
-				collect_stream(call, ((const struct record_graph *)record)->stream);
-			break;
-		case RECORD_KIND_memory:
-			collect_memory(builder, record, call);
-			break;
-		default:
-			collect_communication(builder, record, call);
-			break;
-		}
+	switch (kind) {
+	case RECORD_KIND_sync:
+		call.detail = ((const struct record_sync *)record)->scope;
+		break;
+	case RECORD_KIND_launch:
+		collect_launch(builder, record, &call);
+		break;
+	case RECORD_KIND_copy:
+		collect_copy(builder, record, &call);
+		break;
+	case RECORD_KIND_set:
+		set.size_bytes = ((const struct record_set *)record)->size_bytes;
+		call.detail = collect_transfer(builder, &set);
+		break;
+	case RECORD_KIND_gemm:
+		call.detail = collect_gemm(builder, record);
+		break;
+	case RECORD_KIND_conv:
+		call.detail = collect_conv(builder, record);
+		break;
+	default:
+		break; /* collect_single() */
+	}
+	return call;
+}
+
+bool collect_is_single(const struct model *model, const struct host_call *call)
+{
+	switch (call->kind) {
+	case RECORD_KIND_sync:
+	case RECORD_KIND_launch:
+	case RECORD_KIND_copy:
+	case RECORD_KIND_set:
+	case RECORD_KIND_gemm:
+	case RECORD_KIND_conv:
+		return false;
+	case RECORD_KIND_call:
+		return !strcmp(model->apis[call->api], "ncclGroupEnd");
+	default:
+		return true;
 	}
 }
 
-static int collect_batch(void *context, const struct trace_batch *batch)
+void collect_single(struct model_builder *builder, const void *record, struct host_call *call)
+{
+	switch (call->kind) {
+	case RECORD_KIND_graph:
+		collect_graph_call(builder, record, call);
+		if (call->kind == RECORD_KIND_launch)
+			collect_stream(call, ((const struct record_graph *)record)->stream);
+		break;
+	case RECORD_KIND_memory:
+		collect_memory(builder, record, call);
+		break;
+	default:
+		collect_communication(builder, record, call);
+		break;
+	}
+}
+
+static int collect_host(struct model_builder *builder, const struct trace_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const void *record = (const char *)batch->rows + (size_t)i * batch->row_bytes;
+		const struct call_part *part = record;
+		uint16_t thread = collect_thread(builder, batch->thread[i]);
+		struct host_call *call = call_place(builder, thread);
+
+		if (!call)
+			return -EAGAIN;
+		*call = collect_describe(builder, batch->kind, record);
+		call->thread = thread;
+		call->begin_ns = event_time_host(builder->model, part->begin_ticks);
+		call->end_ns =
+			part->flags & CALL_NO_TIMES
+				? call->begin_ns
+				: event_time_end(call->begin_ns,
+						 event_time_host(builder->model, part->end_ticks));
+		call->parent = part->parent_id; /* becomes an index in model_link() */
+		call->correlation = part->correlation;
+		call->call_id = part->call_id;
+		if (collect_is_single(builder->model, call))
+			collect_single(builder, record, call);
+	}
+	return 0;
+}
+
+int collect_batch(void *context, const struct trace_batch *batch)
 {
 	struct model_builder *builder = context;
 
-	if (!call_places_suffice(builder, batch))
-		return -EAGAIN;
 	if (builder->model->call_count + batch->count >= MODEL_NONE ||
 	    builder->model->op_count + batch->count >= MODEL_NONE)
 		return -E2BIG;
@@ -351,7 +384,7 @@ static int collect_batch(void *context, const struct trace_batch *batch)
 		collect_pages(builder, batch);
 		break;
 	default:
-		collect_host(builder, batch);
+		return collect_host(builder, batch);
 	}
 	return 0;
 }
@@ -400,12 +433,6 @@ static void collect_descriptions(struct model_builder *builder)
 
 int model_collect(struct model_builder *builder, struct error *err)
 {
-	static const uint64_t others =
-		1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample | 1ull << RECORD_KIND_pages |
-		1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |
-		1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |
-		1ull << RECORD_KIND_gpu_graph | 1ull << RECORD_KIND_gpu_memory |
-		1ull << RECORD_KIND_gpu_pool | 1ull << RECORD_KIND_total;
 	struct model *model = builder->model;
 	int rc;
 
@@ -413,10 +440,9 @@ int model_collect(struct model_builder *builder, struct error *err)
 	collect_descriptions(builder);
 	rc = call_places_find(builder, err);
 	if (!rc)
-		rc = model->source.read(model->source.context, others | CALL_KINDS, collect_batch,
-					builder, err);
-	if (!rc && builder->places.left)
-		rc = -EAGAIN;
+		rc = model->source.read(model->source.context, MODEL_KINDS, collect_batch,
+					collect_events, builder, err);
+	call_places_close(builder);
 	if (rc == -EAGAIN)
 		return error_set(err, rc, "%s changed while it was read", model->source.path);
 	if (rc == -E2BIG)

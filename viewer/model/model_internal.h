@@ -7,6 +7,7 @@
 
 #include "map.h"
 #include "model.h"
+#include "trace_events.h"
 
 /* What a file says about graphs, until operations are linked: model_graph.c. */
 struct graph_links {
@@ -43,11 +44,14 @@ static inline void id_cache_put(struct id_cache *cache, uint64_t id, uint32_t in
 	cache->index[slot] = index;
 }
 
-/* call_place.c: where the next call of each thread goes; no threads: behind the last call. */
+/* call_place.c: where the calls of each thread go; no threads: behind the last call. */
+struct call_range {
+	size_t next, limit;
+};
 struct call_places {
-	size_t *next;
+	struct call_range *threads;
 	size_t thread_count, thread_capacity;
-	size_t left; /* places without a call */
+	size_t room; /* of all of them */
 };
 /* Kinds of host calls: what model_collect.c makes a host_call of. */
 #define CALL_KINDS                                                                                 \
@@ -55,6 +59,14 @@ struct call_places {
 	 1ull << RECORD_KIND_set | 1ull << RECORD_KIND_launch | 1ull << RECORD_KIND_memory |       \
 	 1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_conv | 1ull << RECORD_KIND_communicator |  \
 	 1ull << RECORD_KIND_collective | 1ull << RECORD_KIND_graph)
+
+/* And all kinds that it takes. */
+#define MODEL_KINDS                                                                                \
+	(CALL_KINDS | 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample |                      \
+	 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |  \
+	 1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |                              \
+	 1ull << RECORD_KIND_gpu_graph | 1ull << RECORD_KIND_gpu_memory |                          \
+	 1ull << RECORD_KIND_gpu_pool | 1ull << RECORD_KIND_total)
 
 /* Growing state while records come in; gone when the model is done. */
 struct model_builder {
@@ -81,6 +93,9 @@ struct model_builder {
 	uint16_t last_thread, last_device;
 	uint32_t last_thread_number, last_ordinal;
 	struct call_places places;
+	/* What the records of the chunk at hand are in the model: collect_events.c. */
+	struct event_template *templates;
+	size_t template_capacity;
 	struct map totals;	   /* hash -> index */
 	struct map series;	   /* metric and subject -> index */
 	struct map mark_names;	   /* NAME_MARK number -> what the text means, model_marks.c */
@@ -91,12 +106,25 @@ struct model_builder {
 
 /* model_collect.c: all records of the source into the model's arrays, in file order. */
 int model_collect(struct model_builder *builder, struct error *err);
+int collect_batch(void *context, const struct trace_batch *batch);
+/* A call as its record says, without what differs from event to event: times, numbers, thread. */
+struct host_call collect_describe(struct model_builder *builder, uint16_t kind, const void *record);
+/* Whether there is more to be kept of every such call than that. Then collect_single() does, when
+ * the call is in its place. */
+bool collect_is_single(const struct model *model, const struct host_call *call);
+void collect_single(struct model_builder *builder, const void *record, struct host_call *call);
+/* collect_events.c: the events of a chunk, for model_source.read. */
+int collect_events(void *context, const struct trace_events *events);
 /* call_place.c */
 uint16_t collect_thread(struct model_builder *builder, uint32_t number);
 int call_places_find(struct model_builder *builder, struct error *err);
-/* False: the file holds more calls now than were counted. */
-bool call_places_suffice(const struct model_builder *builder, const struct trace_batch *batch);
+/* The places of the thread's next calls; NULL: the file holds more calls now than were counted. */
+struct host_call *call_places_take(struct model_builder *builder, uint16_t thread, uint32_t count);
+/* The last ones that were taken are not needed. */
+void call_places_give_back(struct model_builder *builder, uint16_t thread, uint32_t count);
 struct host_call *call_place(struct model_builder *builder, uint16_t thread);
+/* All calls are there. */
+void call_places_close(struct model_builder *builder);
 /* Brings the calls of each thread together where they stand in file order. */
 void calls_gather(struct model *model);
 uint32_t collect_transfer(struct model_builder *builder, const struct transfer *transfer);
@@ -110,6 +138,10 @@ uint32_t collect_kernel(struct model_builder *builder, uint64_t id);
 uint16_t collect_peer(uint32_t peer_device);
 /* model_gpu.c */
 void collect_gpu(struct model_builder *builder, const struct trace_batch *batch);
+/* An operation as its record says, without its times and its correlation. */
+struct gpu_op collect_describe_op(struct model_builder *builder, uint16_t kind, const void *record);
+/* The place of the next operation. */
+struct gpu_op *op_place(struct model_builder *builder);
 uint16_t collect_device(struct model_builder *builder, uint32_t ordinal);
 /* A kernel by its number and what stands for it; the text is not owned. */
 uint32_t collect_named_kernel(struct model_builder *builder, uint64_t id, const char *name);

@@ -61,11 +61,30 @@ static const struct record_thread *source_thread(void *context, size_t index)
 	return trace_thread(context, index);
 }
 
-static int source_read(void *context, uint64_t kind_mask,
-		       int (*fn)(void *context, const struct trace_batch *batch), void *fn_context,
-		       struct error *err)
+static struct clock_stretch source_host_stretch(void *context, uint64_t ticks)
 {
-	return trace_read(context, kind_mask, fn, fn_context, err);
+	return trace_host_stretch(context, ticks);
+}
+
+static struct clock_stretch source_gpu_stretch(void *context, uint64_t gpu_ns)
+{
+	return trace_gpu_stretch(context, gpu_ns);
+}
+
+static int source_read(void *context, uint64_t kind_mask,
+		       int (*fn)(void *context, const struct trace_batch *batch),
+		       int (*events_fn)(void *context, const struct trace_events *events),
+		       void *fn_context, struct error *err)
+{
+	return trace_read_events(context, kind_mask, fn, events_fn, fn_context, err);
+}
+
+static int source_count(void *context, uint64_t kind_mask,
+			int (*fn)(void *context, const struct trace_batch *batch),
+			int (*runs_fn)(void *context, uint32_t thread, uint32_t rows),
+			void *fn_context, struct error *err)
+{
+	return trace_count_threads(context, kind_mask, fn, runs_fn, fn_context, err);
 }
 
 struct model_source model_source_of_trace(struct trace *trace)
@@ -82,7 +101,10 @@ struct model_source model_source_of_trace(struct trace *trace)
 		.device = source_device,
 		.thread_count = source_thread_count,
 		.thread = source_thread,
+		.host_stretch = source_host_stretch,
+		.gpu_stretch = source_gpu_stretch,
 		.read = source_read,
+		.count = source_count,
 		.path = trace_path(trace),
 		.health = trace_health(trace),
 		.trace = trace,

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "clock_stretch.h"
 #include "trace_reader.h"
 
 struct model_source {
@@ -23,10 +24,20 @@ struct model_source {
 	const struct record_device *(*device)(void *context, size_t index);
 	size_t (*thread_count)(void *context);
 	const struct record_thread *(*thread)(void *context, size_t index);
-	/* As trace_read(). */
+	/* The stretch of either clock that a time is on. The functions may be NULL: then nothing is
+	 * known but the time itself. */
+	struct clock_stretch (*host_stretch)(void *context, uint64_t ticks);
+	struct clock_stretch (*gpu_stretch)(void *context, uint64_t gpu_ns);
+	/* As trace_read_events(); a source may give batches alone. */
 	int (*read)(void *context, uint64_t kind_mask,
-		    int (*fn)(void *context, const struct trace_batch *batch), void *fn_context,
-		    struct error *err);
+		    int (*fn)(void *context, const struct trace_batch *batch),
+		    int (*events_fn)(void *context, const struct trace_events *events),
+		    void *fn_context, struct error *err);
+	/* As trace_count_threads(); NULL for a source that cannot say. */
+	int (*count)(void *context, uint64_t kind_mask,
+		     int (*fn)(void *context, const struct trace_batch *batch),
+		     int (*runs_fn)(void *context, uint32_t thread, uint32_t rows),
+		     void *fn_context, struct error *err);
 	const char *path;		   /* for messages and titles */
 	const struct trace_health *health; /* never NULL */
 	const struct trace *trace;	   /* for symbols; NULL for hand-made sources */

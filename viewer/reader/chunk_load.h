@@ -3,7 +3,11 @@
 #ifndef GPUTRACE_CHUNK_LOAD_H
 #define GPUTRACE_CHUNK_LOAD_H
 
+#include <stdbool.h>
+#include <zstd.h>
+
 #include "pattern_set.h"
+#include "trace_events.h"
 #include "trace_reader.h"
 #include "trace_walk.h"
 
@@ -20,9 +24,13 @@ struct chunk_loader {
 	struct time_predictor *times;
 	struct event_decoder *events;
 	struct pattern_set patterns[2]; /* of calls, of GPU work: of one segment each */
+	ZSTD_DCtx *zstd;
+	bool wants_rows;   /* of events: rows are enough, no batches */
+	bool verifies_all; /* the checksums inside frames too, besides that of the payload */
 	/* What the chunk loaded last has, kind by kind. */
 	struct trace_batch batches[EVENTS_KIND_COUNT];
 	uint32_t batch_count;
+	struct trace_events rows_of_events; /* row_count 0: it was none of events */
 };
 
 void chunk_loader_fini(struct chunk_loader *loader);
@@ -36,7 +44,8 @@ int chunk_load_columns(struct chunk_loader *loader, const struct trace_file *fil
 /* Keeps the patterns for events of the same segment. */
 int chunk_load_patterns(struct chunk_loader *loader, const struct trace_file *file,
 			const struct trace_chunk *chunk);
-/* An EVENTS chunk as a batch for each kind in it, after the patterns of its segment. */
+/* An EVENTS chunk, after the patterns of its segment: as rows, and as a batch for each kind in it
+ * unless rows are enough. */
 int chunk_load_events(struct chunk_loader *loader, const struct trace_file *file,
 		      const struct trace_chunk *chunk);
 /* list[index], COLUMNS or EVENTS, of a list in the order of sequence, with the patterns it needs.

@@ -86,7 +86,8 @@ static size_t core_count(void)
 }
 
 struct decode_pool *decode_pool_new(const struct trace_file *file, const struct trace_chunk *list,
-				    size_t list_count, const size_t *jobs, size_t job_count)
+				    size_t list_count, const size_t *jobs, size_t job_count,
+				    bool wants_rows)
 {
 	size_t cores = core_count();
 	size_t workers = cores > MAX_WORKERS ? MAX_WORKERS : cores;
@@ -103,6 +104,8 @@ struct decode_pool *decode_pool_new(const struct trace_file *file, const struct 
 	pool->jobs = jobs;
 	pool->job_count = job_count;
 	pool->slot_count = workers + 2;
+	for (size_t i = 0; i < pool->slot_count; i++)
+		pool->slots[i].loader.wants_rows = wants_rows;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->job_done, NULL);
 	pthread_cond_init(&pool->slot_free, NULL);

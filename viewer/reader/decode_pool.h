@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_DECODE_POOL_H
 #define GPUTRACE_DECODE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "chunk_load.h"
@@ -16,7 +17,8 @@ struct decode_pool;
  * when there is no second core, too little to do, or no thread to be had: then the caller decodes
  * by itself. */
 struct decode_pool *decode_pool_new(const struct trace_file *file, const struct trace_chunk *list,
-				    size_t list_count, const size_t *jobs, size_t job_count);
+				    size_t list_count, const size_t *jobs, size_t job_count,
+				    bool wants_rows);
 /* The next job's negative code, or 0: the loader has its batches. They are the caller's until
  * decode_pool_give(). */
 int decode_pool_take(struct decode_pool *pool, struct chunk_loader **loader);

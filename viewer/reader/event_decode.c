@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the rows: each is a copy of its pattern's record with times and numbers put in.
- * Patterns that change on the way are put back at the end.
+ * One pass over the rows. What a program repeats is guessed right, so that a row is mostly a
+ * handful of additions; what was not guessed stands in the extras. Records are not touched at all,
+ * except where a row says that it differs from its pattern: then it gets a record of its own.
  */
 #include "event_decode.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,33 +15,33 @@
 #include "record.h"
 #include "record_schema.h"
 
-#define COPY_BYTES 112u /* most records fit; a copy of fixed length is a few instructions */
-
-/* A pattern's record before a chunk changed it. */
-struct undo {
-	uint32_t pattern;
-	uint8_t record[PATTERN_RECORD_BYTES];
-};
+#define EXTRAS_CONTROL (EVENT_PATTERN | EVENT_GAP | EVENT_DURATION | EVENT_NUMBERS)
 
 struct event_decoder {
 	struct event_model model;
 	struct event_state states[EVENT_PATTERN_LIMIT];
-	uint8_t is_changed[EVENT_PATTERN_LIMIT];
+	/* What a pattern says since a row of this chunk changed it: a record's number, or 0. */
+	uint32_t replaced[EVENT_PATTERN_LIMIT];
 	struct event_lane *lanes;
 	uint32_t lane_capacity;
-	struct undo *undo;
-	uint32_t undo_count, undo_capacity;
+	/* What a chunk is decoded to. */
+	struct trace_event *rows;
+	struct trace_event_run *runs;
+	uint32_t row_capacity, run_capacity;
+	uint8_t *others;
+	uint16_t *other_kinds;
+	uint32_t other_count, other_capacity;
 };
 
-/* What of a payload is where, and where rows go. */
+/* What of a payload is where. */
 struct reading {
 	struct event_decoder *decoder;
-	struct pattern_set *set;
+	const struct pattern_set *set;
 	const uint8_t *lanes, *runs, *kinds;
 	uint32_t lane_count, run_count, kind_count;
 	const uint8_t *control, *gap_low, *gap_high, *duration_low, *duration_high;
 	const uint8_t *extras, *end;
-	struct event_output outputs[EVENTS_KIND_COUNT]; /* by kind; count: how many are to come */
+	uint32_t left[EVENTS_KIND_COUNT]; /* rows to come, by kind */
 };
 
 struct event_decoder *event_decoder_new(void)
@@ -54,7 +54,10 @@ void event_decoder_free(struct event_decoder *decoder)
 	if (!decoder)
 		return;
 	free(decoder->lanes);
-	free(decoder->undo);
+	free(decoder->rows);
+	free(decoder->runs);
+	free(decoder->others);
+	free(decoder->other_kinds);
 	free(decoder);
 }
 
@@ -93,6 +96,16 @@ static bool find_parts(const uint8_t *payload, size_t bytes, uint32_t row_count,
 	return true;
 }
 
+/* Kinds that this program knows and has room for. */
+static uint16_t row_bytes_of(uint16_t kind)
+{
+	const struct record_schema *schema = record_schema_of(kind);
+
+	return schema->column_count > 0 && schema->size_bytes <= EVENT_RECORD_BYTES
+		       ? schema->size_bytes
+		       : 0;
+}
+
 int event_decode_kinds(const uint8_t *payload, size_t bytes, uint32_t row_count,
 		       struct event_output outputs[EVENTS_KIND_COUNT])
 {
@@ -104,19 +117,14 @@ int event_decode_kinds(const uint8_t *payload, size_t bytes, uint32_t row_count,
 	for (uint32_t i = 0; i < reading.kind_count; i++) {
 		const uint8_t *entry = reading.kinds + (size_t)i * EVENTS_KIND_BYTES;
 		uint32_t kind = bytes_load32(entry);
-		const struct record_schema *schema;
 
 		if (kind < EVENTS_FIRST_KIND || kind >= EVENTS_FIRST_KIND + EVENTS_KIND_COUNT ||
 		    (seen & 1ull << kind))
 			return -EBADMSG;
 		seen |= 1ull << kind;
-		schema = record_schema_of((uint16_t)kind);
 		outputs[i] = (struct event_output){
 			.kind = (uint16_t)kind,
-			.row_bytes = schema->column_count > 0 &&
-						     schema->size_bytes <= PATTERN_RECORD_BYTES
-					     ? schema->size_bytes
-					     : 0,
+			.row_bytes = row_bytes_of((uint16_t)kind),
 			.count = bytes_load32(entry + 4),
 		};
 		total += outputs[i].count;
@@ -144,41 +152,43 @@ static bool take_varint(struct reading *reading, uint64_t *value)
 	return false;
 }
 
-/* The pattern says something else from now on, until the chunk's end. 0 or -ENOMEM. */
-static int keep_first(struct reading *reading, uint32_t pattern)
+/* ---- records of single rows ---- */
+
+static uint8_t *other_at(struct event_decoder *decoder, uint32_t index)
 {
-	struct event_decoder *decoder = reading->decoder;
-
-	if (decoder->is_changed[pattern])
-		return 0;
-	if (decoder->undo_count == decoder->undo_capacity) {
-		uint32_t capacity = decoder->undo_capacity ? decoder->undo_capacity * 2 : 64;
-		struct undo *grown = realloc(decoder->undo, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		decoder->undo = grown;
-		decoder->undo_capacity = capacity;
-	}
-	decoder->undo[decoder->undo_count].pattern = pattern;
-	memcpy(decoder->undo[decoder->undo_count].record,
-	       reading->set->records + (size_t)pattern * PATTERN_RECORD_BYTES,
-	       PATTERN_RECORD_BYTES);
-	decoder->undo_count++;
-	decoder->is_changed[pattern] = 1;
-	return 0;
+	return decoder->others + (size_t)index * EVENT_RECORD_BYTES;
 }
 
-static void put_back(struct event_decoder *decoder, struct pattern_set *set)
+static bool grow_others(struct event_decoder *decoder)
 {
-	for (uint32_t i = 0; i < decoder->undo_count; i++) {
-		const struct undo *undo = &decoder->undo[i];
+	uint32_t capacity = decoder->other_capacity ? decoder->other_capacity * 2 : 64;
+	uint8_t *others = realloc(decoder->others, (size_t)capacity * EVENT_RECORD_BYTES);
+	uint16_t *kinds;
 
-		memcpy(set->records + (size_t)undo->pattern * PATTERN_RECORD_BYTES, undo->record,
-		       PATTERN_RECORD_BYTES);
-		decoder->is_changed[undo->pattern] = 0;
-	}
-	decoder->undo_count = 0;
+	decoder->others = others ? others : decoder->others;
+	kinds = realloc(decoder->other_kinds, capacity * sizeof(*kinds));
+	decoder->other_kinds = kinds ? kinds : decoder->other_kinds;
+	if (!others || !kinds)
+		return false;
+	decoder->other_capacity = capacity;
+	return true;
+}
+
+/* A copy of what the pattern says now; its index in `others`, or -ENOMEM. */
+static int64_t add_other(struct reading *reading, uint32_t pattern)
+{
+	struct event_decoder *decoder = reading->decoder;
+	uint32_t index = decoder->other_count, now = decoder->replaced[pattern];
+
+	if (index == decoder->other_capacity && !grow_others(decoder))
+		return -ENOMEM;
+	memcpy(other_at(decoder, index),
+	       now ? other_at(decoder, now - reading->set->count)
+		   : reading->set->records + (size_t)pattern * EVENT_RECORD_BYTES,
+	       EVENT_RECORD_BYTES);
+	decoder->other_kinds[index] = reading->set->kinds[pattern];
+	decoder->other_count++;
+	return index;
 }
 
 static const struct record_column *find_column(uint16_t kind, uint16_t id)
@@ -192,42 +202,74 @@ static const struct record_column *find_column(uint16_t kind, uint16_t id)
 	return NULL;
 }
 
-/* Columns of a row that are not its pattern's; `row` NULL: of a kind that is not read. */
-static int take_changes(struct reading *reading, uint16_t kind, uint32_t pattern, uint8_t *row)
+/* One column of the row that differs. `changed` is what the pattern says from now on, which begins
+ * with the first column that stays changed; -1 before. */
+static int take_change(struct reading *reading, uint32_t pattern, int64_t own, int64_t *changed)
 {
-	uint8_t *record = reading->set->records + (size_t)pattern * PATTERN_RECORD_BYTES;
-	uint32_t count;
+	struct event_decoder *decoder = reading->decoder;
+	uint16_t kind = reading->set->kinds[pattern];
+	const struct record_column *column;
+	uint64_t difference, value;
+	const uint8_t *base;
+	uint8_t code;
 
 	if (reading->extras == reading->end)
 		return -EBADMSG;
-	for (count = *reading->extras++; count > 0; count--) {
-		const struct record_column *column;
-		uint64_t difference, value;
-		uint8_t code;
-
-		if (reading->extras == reading->end)
-			return -EBADMSG;
-		code = *reading->extras++;
-		if (!take_varint(reading, &difference))
-			return -EBADMSG;
-		column = row ? find_column(kind, code & 0x7f) : NULL;
-		if (!column)
-			continue; /* of a newer version */
-		value = bytes_load(record + column->offset, column->width) +
-			bytes_unzigzag(difference);
-		bytes_store(row + column->offset, column->width, value);
-		if (!(code & 0x80))
-			continue;
-		if (keep_first(reading, pattern) < 0)
+	code = *reading->extras++;
+	if (!take_varint(reading, &difference))
+		return -EBADMSG;
+	column = row_bytes_of(kind) ? find_column(kind, code & 0x7f) : NULL;
+	if (!column)
+		return 0; /* of a newer version */
+	if ((code & 0x80) && *changed < 0) {
+		*changed = add_other(reading, pattern);
+		if (*changed < 0)
 			return -ENOMEM;
-		bytes_store(record + column->offset, column->width, value);
 	}
+	base = *changed >= 0 ? other_at(decoder, (uint32_t)*changed)
+	       : decoder->replaced[pattern]
+		       ? other_at(decoder, decoder->replaced[pattern] - reading->set->count)
+		       : reading->set->records + (size_t)pattern * EVENT_RECORD_BYTES;
+	value = bytes_load(base + column->offset, column->width) + bytes_unzigzag(difference);
+	bytes_store(other_at(decoder, (uint32_t)own) + column->offset, column->width, value);
+	if (code & 0x80)
+		bytes_store(other_at(decoder, (uint32_t)*changed) + column->offset, column->width,
+			    value);
+	return 0;
+}
+
+/* Columns of a row that are not its pattern's: gives the row a record of its own. */
+static int take_changes(struct reading *reading, uint32_t pattern, struct trace_event *row)
+{
+	struct event_decoder *decoder = reading->decoder;
+	int64_t own = add_other(reading, pattern), changed = -1;
+	uint32_t count;
+	int rc = 0;
+
+	if (own < 0)
+		return -ENOMEM;
+	if (reading->extras == reading->end)
+		return -EBADMSG;
+	for (count = *reading->extras++; rc == 0 && count > 0; count--)
+		rc = take_change(reading, pattern, own, &changed);
+	if (rc < 0)
+		return rc;
+	row->record = reading->set->count + (uint32_t)own;
+	if (changed < 0)
+		return 0;
+	/* Mostly all of it stays changed: then one record does. */
+	if (memcmp(other_at(decoder, (uint32_t)own), other_at(decoder, (uint32_t)changed),
+		   EVENT_RECORD_BYTES) == 0) {
+		decoder->other_count--;
+		changed = own;
+	}
+	decoder->replaced[pattern] = reading->set->count + (uint32_t)changed;
 	return 0;
 }
 
 /* ---- rows ---- */
 
-/* What one row says, before it is put into a record. */
+/* What one row says, before it becomes a time. */
 struct event_values {
 	uint32_t pattern;
 	uint64_t gap, duration; /* surprises, still zigzag */
@@ -236,17 +278,11 @@ struct event_values {
 	uint64_t parent_back;
 };
 
-static inline bool take_values(struct reading *reading, uint32_t index, uint32_t control,
-			       struct event_values *values)
+static __attribute__((noinline)) bool take_extras(struct reading *reading, uint32_t control,
+						  struct event_values *values)
 {
 	uint64_t high;
 
-	values->gap = reading->gap_low[index] | (uint64_t)reading->gap_high[index] << 8;
-	values->duration = reading->duration_low[index] | (uint64_t)reading->duration_high[index]
-								  << 8;
-	values->drift = control >> EVENT_DRIFT_SHIFT;
-	if (control == 0)
-		return true;
 	if (control & EVENT_PATTERN) {
 		if (!take_varint(reading, &high) || high >= EVENT_PATTERN_LIMIT)
 			return false;
@@ -270,31 +306,33 @@ static inline bool take_values(struct reading *reading, uint32_t index, uint32_t
 
 /* One row; `is_gpu` is constant, so that there is a loop for each family. */
 static inline __attribute__((always_inline)) int decode_row(struct reading *reading,
-							    struct event_lane *lane,
-							    uint32_t thread, uint32_t index,
-							    bool is_gpu)
+							    struct event_lane *lane, uint32_t index,
+							    struct trace_event *row, bool is_gpu)
 {
 	struct event_decoder *decoder = reading->decoder;
 	uint32_t control = reading->control[index];
 	struct event_place place = event_model_place(&decoder->model, lane);
-	struct event_values values = {.pattern = event_model_guess(place, lane, decoder->states)};
-	uint32_t call_step, back, step, correlation, call_id;
-	struct event_output *output;
+	struct event_values values = {.pattern = event_model_guess(place, lane, decoder->states),
+				      .gap = reading->gap_low[index] |
+					     (uint64_t)reading->gap_high[index] << 8,
+				      .duration = reading->duration_low[index] |
+						  (uint64_t)reading->duration_high[index] << 8,
+				      .drift = control >> EVENT_DRIFT_SHIFT};
+	uint32_t call_step, back, step, replaced;
 	struct event_state *state;
 	struct event_chain *chain;
 	uint64_t gap, duration, begin, end;
 	bool encloses, correlated;
-	uint8_t *row = NULL;
 	uint16_t kind;
 
-	if (!take_values(reading, index, control, &values) ||
-	    values.pattern >= reading->set->count || !reading->set->kinds[values.pattern])
+	if (((control & EXTRAS_CONTROL) || values.drift == EVENT_DRIFT_FOLLOWS) &&
+	    !take_extras(reading, control, &values))
+		return -EBADMSG;
+	if (values.pattern >= reading->set->count)
 		return -EBADMSG;
 	kind = reading->set->kinds[values.pattern];
-	output = &reading->outputs[kind - EVENTS_FIRST_KIND];
-	if (output->count == 0)
+	if (!kind || reading->left[kind % EVENTS_FIRST_KIND]-- == 0)
 		return -EBADMSG;
-	output->count--;
 	state = &decoder->states[values.pattern];
 	chain = event_model_chain(&decoder->model, lane, state);
 	encloses = state->flags & EVENT_ENCLOSES;
@@ -304,44 +342,32 @@ static inline __attribute__((always_inline)) int decode_row(struct reading *read
 	begin = (encloses ? chain->begin : chain->end) + gap;
 	end = (encloses ? chain->end : begin) + duration;
 	step = (uint32_t)bytes_unzigzag(values.drift) + (correlated ? state->correlation_step : 0);
-	correlation = step + (correlated ? chain->correlation : 0);
-	call_step = control & EVENT_NUMBERS ? (uint32_t)bytes_unzigzag(values.call_step)
-					    : state->call_step;
-	back = control & EVENT_NUMBERS ? (uint32_t)values.parent_back : state->parent_back;
-	call_id = lane->call_id + call_step;
-	if (output->row_bytes) {
-		const uint8_t *record =
-			reading->set->records + (size_t)values.pattern * PATTERN_RECORD_BYTES;
-
-		row = output->rows;
-		memcpy(row, record, COPY_BYTES);
-		if (output->row_bytes > COPY_BYTES)
-			memcpy(row + COPY_BYTES, record + COPY_BYTES,
-			       PATTERN_RECORD_BYTES - COPY_BYTES);
-		bytes_store64(row + offsetof(struct call_part, begin_ticks), begin);
-		bytes_store64(row + offsetof(struct call_part, end_ticks), end);
-		if (is_gpu) {
-			bytes_store32(row + offsetof(struct gpu_part, correlation), correlation);
-		} else {
-			bytes_store32(row + offsetof(struct call_part, call_id), call_id);
-			bytes_store32(row + offsetof(struct call_part, parent_id),
-				      back ? call_id - back : 0);
-			bytes_store32(row + offsetof(struct call_part, correlation), correlation);
-		}
-		*output->threads++ = thread;
-		output->rows += output->row_bytes;
-	}
+	row->correlation = step + (correlated ? chain->correlation : 0);
+	replaced = decoder->replaced[values.pattern];
+	row->begin = begin;
+	row->end = end;
+	row->record = replaced ? replaced : values.pattern;
+	row->call_id = row->parent_id = 0;
 	event_model_follow(place, lane, decoder->states, values.pattern);
-	event_model_learn(state, lane, gap, duration, step, call_id, back);
+	event_model_learn_times(state, gap, duration, step);
+	if (!is_gpu) {
+		call_step = control & EVENT_NUMBERS ? (uint32_t)bytes_unzigzag(values.call_step)
+						    : state->call_step;
+		back = control & EVENT_NUMBERS ? (uint32_t)values.parent_back : state->parent_back;
+		row->call_id = lane->call_id + call_step;
+		row->parent_id = back ? row->call_id - back : 0;
+		event_model_learn_numbers(state, lane, row->call_id, back);
+	}
 	chain->begin = begin;
 	chain->end = end;
 	if (correlated)
-		chain->correlation = correlation;
-	return control & EVENT_CHANGES ? take_changes(reading, kind, values.pattern, row) : 0;
+		chain->correlation = row->correlation;
+	return control & EVENT_CHANGES ? take_changes(reading, values.pattern, row) : 0;
 }
 
 static int decode_rows(struct reading *reading, uint32_t row_count, bool is_gpu)
 {
+	struct event_decoder *decoder = reading->decoder;
 	uint32_t index = 0;
 	int rc = 0;
 
@@ -349,63 +375,104 @@ static int decode_rows(struct reading *reading, uint32_t row_count, bool is_gpu)
 		const uint8_t *entry = reading->runs + (size_t)run * EVENTS_RUN_BYTES;
 		uint32_t lane_number = bytes_load32(entry), rows = bytes_load32(entry + 4);
 		struct event_lane *lane;
-		uint32_t thread;
 
 		if (lane_number >= reading->lane_count || rows > row_count - index)
 			return -EBADMSG;
-		lane = &reading->decoder->lanes[lane_number];
-		thread = bytes_load32(reading->lanes + (size_t)lane_number * EVENTS_LANE_BYTES);
+		lane = &decoder->lanes[lane_number];
+		decoder->runs[run].thread =
+			bytes_load32(reading->lanes + (size_t)lane_number * EVENTS_LANE_BYTES);
+		decoder->runs[run].rows = rows;
 		for (uint32_t end = index + rows; rc == 0 && index < end; index++)
-			rc = is_gpu ? decode_row(reading, lane, thread, index, true)
-				    : decode_row(reading, lane, thread, index, false);
+			rc = is_gpu ? decode_row(reading, lane, index, &decoder->rows[index], true)
+				    : decode_row(reading, lane, index, &decoder->rows[index],
+						 false);
 	}
 	return rc < 0 ? rc : index == row_count ? 0 : -EBADMSG;
 }
 
-static int start(struct reading *reading, uint16_t family_kind, const struct event_output *outputs,
-		 uint32_t output_count)
+/* ---- a chunk ---- */
+
+/* Room for so many items; the old ones are not kept. */
+static bool ensure(void *pointer, uint32_t *capacity, uint32_t count, size_t item_bytes)
+{
+	void **items = pointer;
+
+	if (count <= *capacity)
+		return true;
+	free(*items);
+	*capacity = 0;
+	*items = calloc(count, item_bytes);
+	if (*items)
+		*capacity = count;
+	return *items != NULL;
+}
+
+static int start(struct reading *reading, uint32_t row_count)
 {
 	struct event_decoder *decoder = reading->decoder;
+	uint32_t patterns = reading->set->count;
 
-	if (reading->lane_count > decoder->lane_capacity) {
-		free(decoder->lanes);
-		decoder->lane_capacity = 0;
-		decoder->lanes = calloc(reading->lane_count, sizeof(*decoder->lanes));
-		if (!decoder->lanes)
-			return -ENOMEM;
-		decoder->lane_capacity = reading->lane_count;
-	}
+	if (!ensure(&decoder->lanes, &decoder->lane_capacity, reading->lane_count,
+		    sizeof(*decoder->lanes)) ||
+	    !ensure(&decoder->runs, &decoder->run_capacity, reading->run_count,
+		    sizeof(*decoder->runs)) ||
+	    !ensure(&decoder->rows, &decoder->row_capacity, row_count, sizeof(*decoder->rows)))
+		return -ENOMEM;
 	if (reading->lane_count > 0)
 		memset(decoder->lanes, 0, reading->lane_count * sizeof(*decoder->lanes));
 	event_model_start(&decoder->model);
-	if (reading->set->count > 0)
-		memcpy(decoder->states, reading->set->states,
-		       reading->set->count * sizeof(*decoder->states));
-	memset(reading->outputs, 0, sizeof(reading->outputs));
-	for (uint32_t i = 0; i < output_count; i++) {
-		if (outputs[i].kind < family_kind ||
-		    outputs[i].kind >= family_kind + EVENTS_KIND_COUNT / 2)
-			return -EBADMSG;
-		reading->outputs[outputs[i].kind - EVENTS_FIRST_KIND] = outputs[i];
-	}
+	if (patterns > 0)
+		memcpy(decoder->states, reading->set->states, patterns * sizeof(*decoder->states));
+	memset(decoder->replaced, 0, patterns * sizeof(*decoder->replaced));
+	decoder->other_count = 0;
 	return 0;
 }
 
-int event_decode(struct event_decoder *decoder, struct pattern_set *set, uint16_t family_kind,
+/* How many rows of each kind are to come. */
+static bool take_kinds(struct reading *reading, uint16_t family_kind)
+{
+	memset(reading->left, 0, sizeof(reading->left));
+	for (uint32_t i = 0; i < reading->kind_count; i++) {
+		const uint8_t *entry = reading->kinds + (size_t)i * EVENTS_KIND_BYTES;
+		uint32_t kind = bytes_load32(entry);
+
+		if (kind < family_kind || kind >= family_kind + EVENTS_KIND_COUNT / 2)
+			return false;
+		reading->left[kind % EVENTS_FIRST_KIND] = bytes_load32(entry + 4);
+	}
+	return true;
+}
+
+int event_decode(struct event_decoder *decoder, const struct pattern_set *set, uint16_t family_kind,
 		 const uint8_t *payload, size_t bytes, uint32_t row_count,
-		 const struct event_output *outputs, uint32_t output_count)
+		 struct trace_events *events)
 {
 	struct reading reading = {.decoder = decoder, .set = set};
+	bool is_gpu = family_kind >= RECORD_KIND_gpu_kernel;
 	int rc;
 
-	if (!find_parts(payload, bytes, row_count, &reading))
+	if (!find_parts(payload, bytes, row_count, &reading) || !take_kinds(&reading, family_kind))
 		return -EBADMSG;
-	rc = start(&reading, family_kind, outputs, output_count);
+	rc = start(&reading, row_count);
 	if (rc < 0)
 		return rc;
-	rc = decode_rows(&reading, row_count, family_kind >= RECORD_KIND_gpu_kernel);
-	if (rc == 0 && reading.extras != reading.end)
-		rc = -EBADMSG;
-	put_back(decoder, set);
-	return rc;
+	rc = decode_rows(&reading, row_count, is_gpu);
+	if (rc < 0)
+		return rc;
+	if (reading.extras != reading.end)
+		return -EBADMSG;
+	*events = (struct trace_events){
+		.is_gpu = is_gpu,
+		.rows = decoder->rows,
+		.row_count = row_count,
+		.runs = decoder->runs,
+		.run_count = reading.run_count,
+		.patterns = set->records,
+		.others = decoder->others,
+		.pattern_kinds = set->kinds,
+		.other_kinds = decoder->other_kinds,
+		.pattern_count = set->count,
+		.record_count = set->count + decoder->other_count,
+	};
+	return 0;
 }

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "event_model.h"
+#include "trace_events.h"
 
-#define PATTERN_RECORD_BYTES 176u /* room for the longest record */
+#define PATTERN_RECORD_BYTES EVENT_RECORD_BYTES
 
 struct pattern_set {
 	uint32_t segment; /* 0: none yet */

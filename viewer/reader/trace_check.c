@@ -75,7 +75,7 @@ static enum chunk_verdict verdict_of(struct chunk_loader *loader, const struct t
 /* Chunks one by one; where none stands, the bytes up to the next are a gap. */
 static int walk_file(const struct trace_file *file, struct trace_check *check)
 {
-	struct chunk_loader loader = {0};
+	struct chunk_loader loader = {.wants_rows = true, .verifies_all = true};
 	uint8_t *block = malloc(TRACE_SCAN_BYTES);
 	uint64_t offset = TRACE_HEAD_BYTES;
 

@@ -53,24 +53,6 @@ static void line_append(struct clock_line *line, uint64_t from, int64_t to_ns)
 	line->points[line->count++] = (struct clock_point){.from = from, .to_ns = to_ns};
 }
 
-static int64_t clamp_ns(double value)
-{
-	if (value >= 9.2e18)
-		return INT64_MAX;
-	if (value <= -9.2e18)
-		return INT64_MIN;
-	return (int64_t)llround(value);
-}
-
-static int64_t add_clamped(int64_t one, int64_t two)
-{
-	int64_t sum;
-
-	if (!__builtin_add_overflow(one, two, &sum))
-		return sum;
-	return two < 0 ? INT64_MIN : INT64_MAX;
-}
-
 static uint64_t distance_of(const struct clock_line *line, size_t part, uint64_t from)
 {
 	size_t limit = part + 1 < line->part_count ? line->parts[part + 1] : line->count;
@@ -98,15 +80,14 @@ static void find_part(const struct clock_line *line, uint64_t from, size_t *low,
 		*high = line->parts[nearest + 1];
 }
 
-int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
+struct clock_stretch trace_clock_stretch(const struct clock_line *line, uint64_t from)
 {
 	const struct clock_point *points = line->points;
+	struct clock_stretch stretch = {.last = UINT64_MAX, .slope = line->default_slope};
 	size_t low, high, begin, limit;
-	double slope = line->default_slope;
-	double distance;
 
 	if (line->count == 0)
-		return clamp_ns((double)from * slope);
+		return stretch;
 	find_part(line, from, &low, &high);
 	begin = low;
 	limit = high;
@@ -118,16 +99,29 @@ int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
 		else
 			high = middle;
 	}
+	stretch.from = points[low].from;
+	stretch.to_ns = points[low].to_ns;
+	if (low > begin)
+		stretch.first = points[low].from;
+	if (low + 1 < limit)
+		stretch.last = points[low + 1].from - 1;
+	/* Which part is the nearest depends on each time. */
+	if (line->part_count > 1)
+		stretch.first = stretch.last = from;
 	if (limit - begin > 1) {
 		size_t left = low + 1 < limit ? low : low - 1;
 
-		slope = (double)(points[left + 1].to_ns - points[left].to_ns) /
-			(double)(points[left + 1].from - points[left].from);
+		stretch.slope = (double)(points[left + 1].to_ns - points[left].to_ns) /
+				(double)(points[left + 1].from - points[left].from);
 	}
-	/* The difference is small, so a double holds it exactly. */
-	distance = from >= points[low].from ? (double)(from - points[low].from)
-					    : -(double)(points[low].from - from);
-	return add_clamped(points[low].to_ns, clamp_ns(distance * slope));
+	return stretch;
+}
+
+int64_t trace_clock_ns(const struct clock_line *line, uint64_t from)
+{
+	struct clock_stretch stretch = trace_clock_stretch(line, from);
+
+	return clock_stretch_ns(&stretch, from);
 }
 
 /* Sessions of the collector: ticks against CLOCK_MONOTONIC_RAW; the first record that also has the

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock_stretch.h"
 #include "record.h"
 
 struct clock_point {
@@ -42,6 +43,7 @@ int trace_clock_add(struct trace_clock *clock, const struct record_clock *record
  * ticks_per_second: what the session said of its clock, 0 unknown. 0 or -ENOMEM. */
 int trace_clock_settle(struct trace_clock *clock, uint32_t clock_kind, uint64_t start_realtime_ns,
 		       uint64_t start_ticks, double ticks_per_second);
+struct clock_stretch trace_clock_stretch(const struct clock_line *line, uint64_t from);
 int64_t trace_clock_ns(const struct clock_line *line, uint64_t from);
 void trace_clock_fini(struct trace_clock *clock);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's front: opens a file, loads everything that names and describes, judges its health
- * and streams the rest. One chunk is decoded at a time; only names, clocks and chunk headers stay
- * in memory.
+ * The reader's front: opens a file, loads everything that names and describes and judges its
+ * health. Only names, clocks and chunk headers stay in memory; trace_stream.c reads the rest.
  */
 #include "trace_reader.h"
 
@@ -11,32 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk_load.h"
-#include "decode_pool.h"
 #include "error.h"
 #include "record_schema.h"
-#include "trace_clock.h"
-#include "trace_file_open.h"
-#include "trace_texts.h"
-#include "trace_walk.h"
-#include "trace_window.h"
+#include "trace_reader_internal.h"
 
-#define CHUNK_SKIPPED  0 /* in place of a chunk_type: damaged and counted */
-#define KIND_BIT(kind) (1ull << (kind))
-
-struct trace {
-	char *path;
-	struct trace_file file;
-	struct trace_head head;
-	struct trace_chunks chunks;
-	uint8_t *is_skipped; /* found damaged while reading, parallel to chunks.list */
-	uint64_t *row_kinds; /* fixed-size kinds in each ROWS chunk, parallel to chunks.list */
-	struct trace_texts texts;
-	struct trace_clock clock;
-	struct trace_health health;
-	struct chunk_loader loader;
-	struct trace_window window;
-};
+#define CHUNK_SKIPPED 0 /* in place of a chunk_type: damaged and counted */
 
 /* ---- what names and describes ---- */
 
@@ -89,12 +67,6 @@ static int load_rows(struct trace *trace, size_t index)
 	return offset == bytes ? 0 : -EBADMSG;
 }
 
-/* Fixed-size records in a form that has to be decoded. */
-static bool has_columns(const struct chunk_header *header)
-{
-	return header->type == CHUNK_COLUMNS || header->type == CHUNK_EVENTS;
-}
-
 static int load_columns(struct trace *trace, size_t index)
 {
 	const struct trace_chunk *chunk = &trace->chunks.list[index];
@@ -131,7 +103,7 @@ static int load_descriptions(struct trace *trace)
 
 		if (trace->chunks.list[i].header.type == CHUNK_ROWS)
 			rc = load_rows(trace, i);
-		else if (has_columns(&trace->chunks.list[i].header))
+		else if (trace_has_columns(&trace->chunks.list[i].header))
 			rc = load_columns(trace, i);
 		/* Behind it a group was cut short: its clocks may be there without its GPU records.
 		 */
@@ -170,7 +142,7 @@ static uint64_t last_time(const struct trace *trace, int gpu)
 	for (size_t i = 0; i < trace->chunks.count; i++) {
 		const struct chunk_header *header = &trace->chunks.list[i].header;
 
-		if (has_columns(header) && (header->kind >= RECORD_KIND_gpu_kernel) == gpu &&
+		if (trace_has_columns(header) && (header->kind >= RECORD_KIND_gpu_kernel) == gpu &&
 		    header->last_time > last)
 			last = header->last_time;
 	}
@@ -350,132 +322,17 @@ int64_t trace_gpu_to_ns(const struct trace *trace, uint64_t gpu_ns)
 	return trace_clock_ns(&trace->clock.gpu, gpu_ns);
 }
 
+struct clock_stretch trace_host_stretch(const struct trace *trace, uint64_t ticks)
+{
+	return trace_clock_stretch(&trace->clock.host, ticks);
+}
+
+struct clock_stretch trace_gpu_stretch(const struct trace *trace, uint64_t gpu_ns)
+{
+	return trace_clock_stretch(&trace->clock.gpu, gpu_ns);
+}
+
 uint64_t trace_start_realtime_ns(const struct trace *trace)
 {
 	return trace->clock.start_realtime_ns;
-}
-
-/* ---- streaming ---- */
-
-/* Who gets the batches, and the answer that ended it. */
-struct consumer {
-	uint64_t kind_mask;
-	int (*fn)(void *context, const struct trace_batch *batch);
-	void *context;
-	int answer;
-};
-
-static int read_rows(struct trace *trace, size_t index, struct consumer *consumer)
-{
-	const struct trace_chunk *chunk = &trace->chunks.list[index];
-	uint64_t kinds = trace->row_kinds[index] & consumer->kind_mask;
-	const uint8_t *payload;
-	size_t bytes;
-	int rc;
-
-	if (kinds == 0)
-		return 0;
-	rc = chunk_load(&trace->loader, &trace->file, chunk, &payload, &bytes);
-	for (uint16_t kind = 0; rc == 0 && kind < RECORD_KIND_LIMIT; kind++) {
-		struct trace_batch batch;
-
-		if (!(kinds & KIND_BIT(kind)))
-			continue;
-		rc = chunk_rows_of_kind(&trace->loader, payload, bytes, kind, chunk->header.thread,
-					&batch);
-		if (rc == 0)
-			trace_window_filter(&trace->window, &trace->clock, &batch, &trace->loader);
-		if (rc == 0 && batch.count > 0 && consumer->answer == 0)
-			consumer->answer = consumer->fn(consumer->context, &batch);
-	}
-	return rc;
-}
-
-static bool wants_columns(const struct trace *trace, size_t index, uint64_t kind_mask)
-{
-	const struct chunk_header *header = &trace->chunks.list[index].header;
-
-	return has_columns(header) && (chunk_kinds(header) & kind_mask) &&
-	       !trace->is_skipped[index] &&
-	       (header->type == CHUNK_EVENTS || record_schema_of(header->kind)->column_count > 0) &&
-	       !trace_window_is_outside(&trace->window, &trace->clock, header);
-}
-
-static void consume_batches(struct trace *trace, struct chunk_loader *loader,
-			    struct consumer *consumer)
-{
-	for (uint32_t i = 0; i < loader->batch_count && consumer->answer == 0; i++) {
-		struct trace_batch *batch = &loader->batches[i];
-
-		if (!(consumer->kind_mask & KIND_BIT(batch->kind)))
-			continue;
-		trace_window_filter(&trace->window, &trace->clock, batch, loader);
-		if (batch->count > 0)
-			consumer->answer = consumer->fn(consumer->context, batch);
-	}
-}
-
-static int read_columns(struct trace *trace, size_t index, struct decode_pool *pool,
-			struct consumer *consumer)
-{
-	struct chunk_loader *loader = &trace->loader;
-	int rc = pool ? decode_pool_take(pool, &loader)
-		      : chunk_load_listed(loader, &trace->file, trace->chunks.list,
-					  trace->chunks.count, index);
-
-	if (rc == 0)
-		consume_batches(trace, loader, consumer);
-	if (pool)
-		decode_pool_give(pool);
-	return rc;
-}
-
-static int read_chunks(struct trace *trace, struct decode_pool *pool, const size_t *jobs,
-		       size_t job_count, struct consumer *consumer, struct error *err)
-{
-	size_t job = 0;
-
-	for (size_t i = 0; i < trace->chunks.count && consumer->answer == 0; i++) {
-		int rc = 0;
-
-		if (trace->is_skipped[i]) {
-			continue;
-		} else if (trace->chunks.list[i].header.type == CHUNK_ROWS) {
-			rc = read_rows(trace, i, consumer);
-		} else if (job < job_count && jobs[job] == i) {
-			job++;
-			rc = read_columns(trace, i, pool, consumer);
-		}
-		if (rc == -ENOMEM)
-			return error_set(err, rc, "Cannot read %s: out of memory", trace->path);
-		if (rc < 0) {
-			trace->health.damaged_chunks++;
-			trace->is_skipped[i] = 1; /* counted once */
-		}
-	}
-	return consumer->answer;
-}
-
-int trace_read(struct trace *trace, uint64_t kind_mask,
-	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
-	       struct error *err)
-{
-	struct consumer consumer = {.kind_mask = kind_mask, .fn = fn, .context = context};
-	size_t *jobs = malloc((trace->chunks.count + 1) * sizeof(*jobs));
-	struct decode_pool *pool;
-	size_t job_count = 0;
-	int rc;
-
-	if (!jobs)
-		return error_set(err, -ENOMEM, "Cannot read %s: out of memory", trace->path);
-	for (size_t i = 0; i < trace->chunks.count; i++) {
-		if (wants_columns(trace, i, kind_mask))
-			jobs[job_count++] = i;
-	}
-	pool = decode_pool_new(&trace->file, trace->chunks.list, trace->chunks.count, jobs,
-			       job_count);
-	rc = read_chunks(trace, pool, jobs, job_count, &consumer, err);
-	decode_pool_free(pool);
-	free(jobs);
-	return rc;
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock_stretch.h"
 #include "record.h"
 
 struct error; /* collector/base/error.h */
@@ -73,6 +74,9 @@ const struct record_library *trace_library(const struct trace *trace, size_t ind
 /* Nanoseconds since the session's start; may be negative. */
 int64_t trace_ticks_to_ns(const struct trace *trace, uint64_t ticks);
 int64_t trace_gpu_to_ns(const struct trace *trace, uint64_t gpu_ns);
+/* For many times that are near each other. */
+struct clock_stretch trace_host_stretch(const struct trace *trace, uint64_t ticks);
+struct clock_stretch trace_gpu_stretch(const struct trace *trace, uint64_t gpu_ns);
 /* CLOCK_REALTIME of the session's start, ns. */
 uint64_t trace_start_realtime_ns(const struct trace *trace);
 
@@ -92,5 +96,23 @@ struct trace_batch {
 int trace_read(struct trace *trace, uint64_t kind_mask,
 	       int (*fn)(void *context, const struct trace_batch *batch), void *context,
 	       struct error *err);
+/*
+ * The same, but chunks of events go to events_fn as they are: in the order in which they were
+ * recorded, without a record for each. Kinds beside those of kind_mask may be among them.
+ */
+struct trace_events; /* trace_events.h */
+int trace_read_events(struct trace *trace, uint64_t kind_mask,
+		      int (*fn)(void *context, const struct trace_batch *batch),
+		      int (*events_fn)(void *context, const struct trace_events *events),
+		      void *context, struct error *err);
+/*
+ * How many records of these kinds each thread has, at most: of chunks of events it looks at the
+ * heads alone and tells of rows of one thread, others it gives to fn as trace_read() does. Reading
+ * may give fewer, where a chunk is damaged inside or lies across the window's edge.
+ */
+int trace_count_threads(struct trace *trace, uint64_t kind_mask,
+			int (*fn)(void *context, const struct trace_batch *batch),
+			int (*runs_fn)(void *context, uint32_t thread, uint32_t rows),
+			void *context, struct error *err);
 
 #endif

@@ -75,3 +75,28 @@ void trace_window_filter(const struct trace_window *window, const struct trace_c
 	}
 	batch->count = kept;
 }
+
+void trace_window_filter_events(const struct trace_window *window, const struct trace_clock *clock,
+				struct trace_events *events)
+{
+	const struct trace_event *row = events->rows;
+	uint32_t kept = 0;
+
+	if (!window->is_set)
+		return;
+	for (uint32_t run = 0; run < events->run_count; run++) {
+		uint32_t before = kept;
+
+		for (uint32_t left = events->runs[run].rows; left > 0; left--, row++) {
+			uint16_t kind = trace_events_kind(events, row->record);
+			int64_t begin_ns = time_ns(clock, kind, row->begin);
+
+			if (is_event(kind) &&
+			    (begin_ns < window->begin_ns || begin_ns >= window->end_ns))
+				continue;
+			events->rows[kept++] = *row;
+		}
+		events->runs[run].rows = kept - before;
+	}
+	events->row_count = kept;
+}

@@ -21,5 +21,7 @@ bool trace_window_is_outside(const struct trace_window *window, const struct tra
 /* Keeps the rows that begin inside; the batch stands in the loader's buffers. */
 void trace_window_filter(const struct trace_window *window, const struct trace_clock *clock,
 			 struct trace_batch *batch, struct chunk_loader *loader);
+void trace_window_filter_events(const struct trace_window *window, const struct trace_clock *clock,
+				struct trace_events *events);
 
 #endif

@@ -210,7 +210,7 @@ static void check_losses(const struct model *model, struct quality *quality)
 	struct text text;
 
 	/* Sources without loss records simply have none. */
-	model->source.read(model->source.context, 1ull << RECORD_KIND_loss, sum_losses, &sums,
+	model->source.read(model->source.context, 1ull << RECORD_KIND_loss, sum_losses, NULL, &sums,
 			   NULL);
 	bad_times = sums.zero_times + sums.bad_times;
 	if (lost > bad_times) {

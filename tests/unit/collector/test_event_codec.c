@@ -406,6 +406,7 @@ static int decode(struct event_decoder *decoder, const struct payloads *payloads
 {
 	struct event_output outputs[EVENTS_KIND_COUNT];
 	struct pattern_set set = {0};
+	struct trace_events events;
 	int rc, count;
 
 	pattern_set_begin(&set, 1);
@@ -420,8 +421,9 @@ static int decode(struct event_decoder *decoder, const struct payloads *payloads
 	}
 	if (count > 0 && rc == 0)
 		rc = event_decode(decoder, &set, RECORD_KIND_call, payloads->rows.data,
-				  payloads->rows.used, payloads->row_count, outputs,
-				  (uint32_t)count);
+				  payloads->rows.used, payloads->row_count, &events);
+	if (count > 0 && rc == 0)
+		event_expand(&events, outputs, (uint32_t)count);
 	for (int i = 0; i < count; i++) {
 		free(outputs[i].rows);
 		free(outputs[i].threads);

@@ -125,11 +125,13 @@ static const struct record_thread *source_thread(void *context, size_t index)
 }
 
 static int source_read(void *context, uint64_t kind_mask,
-		       int (*fn)(void *context, const struct trace_batch *batch), void *fn_context,
-		       struct error *err)
+		       int (*fn)(void *context, const struct trace_batch *batch),
+		       int (*events_fn)(void *context, const struct trace_events *events),
+		       void *fn_context, struct error *err)
 {
 	struct script *script = context;
 
+	(void)events_fn;
 	(void)err;
 	for (uint16_t kind = 1; kind < RECORD_KIND_LIMIT; kind++) {
 		struct rows *rows = &script->rows[kind];
