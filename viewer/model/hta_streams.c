@@ -243,7 +243,7 @@ void hta_bandwidth_build(const struct hta_scope *scope, struct hta_tables *table
 			int64_t length_ns = op->end_ns - op->begin_ns;
 			double gbs;
 
-			if (op->type == GPU_OP_KERNEL || !hta_scope_has(scope, op) ||
+			if (model_op_has_kernel(op) || !hta_scope_has(scope, op) ||
 			    (int)copy_of(&model->transfers[op->detail]) != copy)
 				continue;
 			if (length_ns <= 0)

@@ -163,6 +163,34 @@ static void rates_of_copies_at_once_add_up(void **state)
 	script_free(script);
 }
 
+/* Its detail says which executable it was, and no copy has that number. */
+static void whole_graphs_are_no_copies(void **state)
+{
+	struct script *script = script_new("NVIDIA A100-SXM4-80GB", 108, 4, 16);
+	struct record_gpu_graph graph = {
+		.gpu = {.begin_ns = 200 * US, .end_ns = 300 * US, .stream = 7, .graph = 5}};
+	struct hta_tables hta;
+	struct model *model;
+
+	(void)state;
+	script_add_gpu_copy(script, 0, COPY_H2D, 1000000, MEMORY_PINNED, MEMORY_DEVICE, 0, 0,
+			    100 * US);
+	script_add_gpu_copy(script, 0, COPY_D2H, 500000, MEMORY_DEVICE, MEMORY_PINNED, 0, 600 * US,
+			    700 * US);
+	script_add_kernel(script, 0, "one", 0, 100 * US, 110 * US);
+	script_add_record(script, RECORD_KIND_gpu_graph, &graph, sizeof(graph));
+	graph.gpu.begin_ns += 200 * US;
+	graph.gpu.end_ns += 200 * US;
+	graph.gpu.graph = 6;
+	script_add_record(script, RECORD_KIND_gpu_graph, &graph, sizeof(graph));
+	model = build(script, &hta);
+	assert_int_equal(hta.bandwidth_gbs[HTA_COPY_H2D].count, 1);
+	assert_int_equal(hta.bandwidth_gbs[HTA_COPY_D2H].count, 1);
+	hta_tables_free(&hta);
+	model_free(model);
+	script_free(script);
+}
+
 static void kinds_go_by_the_beginning_of_names(void **state)
 {
 	static const struct {
@@ -216,6 +244,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(launches_are_compared_with_what_they_launched),
 		cmocka_unit_test(what_the_last_step_of_two_launched_does_not_count),
 		cmocka_unit_test(rates_of_copies_at_once_add_up),
+		cmocka_unit_test(whole_graphs_are_no_copies),
 		cmocka_unit_test(kinds_go_by_the_beginning_of_names),
 		cmocka_unit_test(quartiles_lie_between_neighbours),
 	};
