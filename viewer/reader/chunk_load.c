@@ -235,7 +235,7 @@ int chunk_load_events(struct chunk_loader *loader, const struct trace_file *file
 	rc = chunk_load(loader, file, chunk, &payload, &bytes);
 	if (rc < 0 || !is_known_family(chunk))
 		return rc;
-	output_count = event_decode_kinds(payload, bytes, chunk->header.row_count, outputs);
+	output_count = event_parts_kinds(payload, bytes, chunk->header.row_count, outputs);
 	if (output_count < 0)
 		return output_count;
 	if (!loader->events)

@@ -15,13 +15,21 @@
 #include "record.h"
 #include "record_schema.h"
 
-#define EXTRAS_CONTROL (EVENT_PATTERN | EVENT_GAP | EVENT_DURATION | EVENT_NUMBERS)
+/* A row without any of these has nothing in the extras, unless its drift follows there. */
+#define EXTRAS_CONTROL	(EVENT_PATTERN | EVENT_GAP | EVENT_DURATION | EVENT_CHANGES | EVENT_NUMBERS)
+#define PATTERN_NUMBERS (UINT16_MAX + 1u) /* a guess may be any of these */
+
+/* What a row of a pattern becomes, as far as this chunk has come. */
+struct pattern_use {
+	uint32_t record; /* its own, or one that changed it */
+	uint32_t kind;	 /* 1 and its place in the family; 0: a hole */
+};
 
 struct event_decoder {
 	struct event_model model;
-	struct event_state states[EVENT_PATTERN_LIMIT];
-	/* What a pattern says since a row of this chunk changed it: a record's number, or 0. */
-	uint32_t replaced[EVENT_PATTERN_LIMIT];
+	struct event_state states[EVENT_PATTERN_LIMIT + 1];
+	struct pattern_use uses[PATTERN_NUMBERS];
+	uint32_t use_count;
 	struct event_lane *lanes;
 	uint32_t lane_capacity;
 	/* What a chunk is decoded to. */
@@ -37,11 +45,8 @@ struct event_decoder {
 struct reading {
 	struct event_decoder *decoder;
 	const struct pattern_set *set;
-	const uint8_t *lanes, *runs, *kinds;
-	uint32_t lane_count, run_count, kind_count;
-	const uint8_t *control, *gap_low, *gap_high, *duration_low, *duration_high;
-	const uint8_t *extras, *end;
-	uint32_t left[EVENTS_KIND_COUNT]; /* rows to come, by kind */
+	struct event_parts at;
+	uint32_t left[1 + EVENTS_KIND_COUNT / 2]; /* rows to come, by pattern_use.kind */
 };
 
 struct event_decoder *event_decoder_new(void)
@@ -61,90 +66,19 @@ void event_decoder_free(struct event_decoder *decoder)
 	free(decoder);
 }
 
-/* ---- the head ---- */
-
-/* False when the parts do not add up to the payload. */
-static bool find_parts(const uint8_t *payload, size_t bytes, uint32_t row_count,
-		       struct reading *reading)
-{
-	uint64_t extras_bytes, head, rows = row_count;
-
-	if (bytes < EVENTS_HEAD_BYTES || row_count == 0 || row_count > CHUNK_MAX_ROWS)
-		return false;
-	reading->lane_count = bytes_load32(payload);
-	reading->run_count = bytes_load32(payload + 4);
-	reading->kind_count = bytes_load32(payload + 8);
-	extras_bytes = bytes_load32(payload + 12);
-	if (bytes_load32(payload + 16) != row_count || reading->lane_count > row_count ||
-	    reading->run_count > row_count || reading->kind_count > EVENTS_KIND_COUNT)
-		return false;
-	reading->lanes = payload + EVENTS_HEAD_BYTES;
-	reading->runs = reading->lanes + (size_t)reading->lane_count * EVENTS_LANE_BYTES;
-	reading->kinds = reading->runs + (size_t)reading->run_count * EVENTS_RUN_BYTES;
-	head = EVENTS_HEAD_BYTES + (uint64_t)reading->lane_count * EVENTS_LANE_BYTES +
-	       (uint64_t)reading->run_count * EVENTS_RUN_BYTES +
-	       (uint64_t)reading->kind_count * EVENTS_KIND_BYTES;
-	if (head + EVENTS_PLANES * rows + extras_bytes != bytes)
-		return false;
-	reading->control = payload + head;
-	reading->gap_low = reading->control + rows;
-	reading->gap_high = reading->gap_low + rows;
-	reading->duration_low = reading->gap_high + rows;
-	reading->duration_high = reading->duration_low + rows;
-	reading->extras = reading->duration_high + rows;
-	reading->end = payload + bytes;
-	return true;
-}
-
-/* Kinds that this program knows and has room for. */
-static uint16_t row_bytes_of(uint16_t kind)
-{
-	const struct record_schema *schema = record_schema_of(kind);
-
-	return schema->column_count > 0 && schema->size_bytes <= EVENT_RECORD_BYTES
-		       ? schema->size_bytes
-		       : 0;
-}
-
-int event_decode_kinds(const uint8_t *payload, size_t bytes, uint32_t row_count,
-		       struct event_output outputs[EVENTS_KIND_COUNT])
-{
-	struct reading reading;
-	uint64_t total = 0, seen = 0;
-
-	if (!find_parts(payload, bytes, row_count, &reading))
-		return -EBADMSG;
-	for (uint32_t i = 0; i < reading.kind_count; i++) {
-		const uint8_t *entry = reading.kinds + (size_t)i * EVENTS_KIND_BYTES;
-		uint32_t kind = bytes_load32(entry);
-
-		if (kind < EVENTS_FIRST_KIND || kind >= EVENTS_FIRST_KIND + EVENTS_KIND_COUNT ||
-		    (seen & 1ull << kind))
-			return -EBADMSG;
-		seen |= 1ull << kind;
-		outputs[i] = (struct event_output){
-			.kind = (uint16_t)kind,
-			.row_bytes = row_bytes_of((uint16_t)kind),
-			.count = bytes_load32(entry + 4),
-		};
-		total += outputs[i].count;
-	}
-	return total == row_count ? (int)reading.kind_count : -EBADMSG;
-}
-
 /* ---- extras ---- */
 
 static bool take_varint(struct reading *reading, uint64_t *value)
 {
-	const uint8_t *from = reading->extras;
+	const uint8_t *from = reading->at.extras;
 	uint64_t result = 0;
 
-	for (unsigned int shift = 0; shift < 64 && from < reading->end; shift += 7) {
+	for (unsigned int shift = 0; shift < 64 && from < reading->at.end; shift += 7) {
 		uint8_t byte = *from++;
 
 		result |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80) {
-			reading->extras = from;
+			reading->at.extras = from;
 			*value = result;
 			return true;
 		}
@@ -174,18 +108,24 @@ static bool grow_others(struct event_decoder *decoder)
 	return true;
 }
 
+/* What the pattern says now. */
+static const uint8_t *record_now(const struct reading *reading, uint32_t pattern)
+{
+	uint32_t record = reading->decoder->uses[pattern].record, patterns = reading->set->count;
+
+	return record < patterns ? reading->set->records + (size_t)record * EVENT_RECORD_BYTES
+				 : other_at(reading->decoder, record - patterns);
+}
+
 /* A copy of what the pattern says now; its index in `others`, or -ENOMEM. */
 static int64_t add_other(struct reading *reading, uint32_t pattern)
 {
 	struct event_decoder *decoder = reading->decoder;
-	uint32_t index = decoder->other_count, now = decoder->replaced[pattern];
+	uint32_t index = decoder->other_count;
 
 	if (index == decoder->other_capacity && !grow_others(decoder))
 		return -ENOMEM;
-	memcpy(other_at(decoder, index),
-	       now ? other_at(decoder, now - reading->set->count)
-		   : reading->set->records + (size_t)pattern * EVENT_RECORD_BYTES,
-	       EVENT_RECORD_BYTES);
+	memcpy(other_at(decoder, index), record_now(reading, pattern), EVENT_RECORD_BYTES);
 	decoder->other_kinds[index] = reading->set->kinds[pattern];
 	decoder->other_count++;
 	return index;
@@ -213,12 +153,12 @@ static int take_change(struct reading *reading, uint32_t pattern, int64_t own, i
 	const uint8_t *base;
 	uint8_t code;
 
-	if (reading->extras == reading->end)
+	if (reading->at.extras == reading->at.end)
 		return -EBADMSG;
-	code = *reading->extras++;
+	code = *reading->at.extras++;
 	if (!take_varint(reading, &difference))
 		return -EBADMSG;
-	column = row_bytes_of(kind) ? find_column(kind, code & 0x7f) : NULL;
+	column = event_row_bytes(kind) ? find_column(kind, code & 0x7f) : NULL;
 	if (!column)
 		return 0; /* of a newer version */
 	if ((code & 0x80) && *changed < 0) {
@@ -226,10 +166,7 @@ static int take_change(struct reading *reading, uint32_t pattern, int64_t own, i
 		if (*changed < 0)
 			return -ENOMEM;
 	}
-	base = *changed >= 0 ? other_at(decoder, (uint32_t)*changed)
-	       : decoder->replaced[pattern]
-		       ? other_at(decoder, decoder->replaced[pattern] - reading->set->count)
-		       : reading->set->records + (size_t)pattern * EVENT_RECORD_BYTES;
+	base = *changed >= 0 ? other_at(decoder, (uint32_t)*changed) : record_now(reading, pattern);
 	value = bytes_load(base + column->offset, column->width) + bytes_unzigzag(difference);
 	bytes_store(other_at(decoder, (uint32_t)own) + column->offset, column->width, value);
 	if (code & 0x80)
@@ -248,9 +185,9 @@ static int take_changes(struct reading *reading, uint32_t pattern, struct trace_
 
 	if (own < 0)
 		return -ENOMEM;
-	if (reading->extras == reading->end)
+	if (reading->at.extras == reading->at.end)
 		return -EBADMSG;
-	for (count = *reading->extras++; rc == 0 && count > 0; count--)
+	for (count = *reading->at.extras++; rc == 0 && count > 0; count--)
 		rc = take_change(reading, pattern, own, &changed);
 	if (rc < 0)
 		return rc;
@@ -263,7 +200,7 @@ static int take_changes(struct reading *reading, uint32_t pattern, struct trace_
 		decoder->other_count--;
 		changed = own;
 	}
-	decoder->replaced[pattern] = reading->set->count + (uint32_t)changed;
+	decoder->uses[pattern].record = reading->set->count + (uint32_t)changed;
 	return 0;
 }
 
@@ -304,35 +241,34 @@ static __attribute__((noinline)) bool take_extras(struct reading *reading, uint3
 					      take_varint(reading, &values->parent_back));
 }
 
-/* One row; `is_gpu` is constant, so that there is a loop for each family. */
+/* One row. `is_gpu` and `is_plain`, without anything in the extras, are constants: there is a loop
+ * for each family, with a short way for most rows. */
 static inline __attribute__((always_inline)) int decode_row(struct reading *reading,
 							    struct event_lane *lane, uint32_t index,
-							    struct trace_event *row, bool is_gpu)
+							    struct trace_event *row, bool is_gpu,
+							    bool is_plain)
 {
 	struct event_decoder *decoder = reading->decoder;
-	uint32_t control = reading->control[index];
+	uint32_t control = reading->at.control[index];
 	struct event_place place = event_model_place(&decoder->model, lane);
 	struct event_values values = {.pattern = event_model_guess(place, lane, decoder->states),
-				      .gap = reading->gap_low[index] |
-					     (uint64_t)reading->gap_high[index] << 8,
-				      .duration = reading->duration_low[index] |
-						  (uint64_t)reading->duration_high[index] << 8,
+				      .gap = reading->at.gap_low[index] |
+					     (uint64_t)reading->at.gap_high[index] << 8,
+				      .duration = reading->at.duration_low[index] |
+						  (uint64_t)reading->at.duration_high[index] << 8,
 				      .drift = control >> EVENT_DRIFT_SHIFT};
-	uint32_t call_step, back, step, replaced;
+	uint32_t back, step;
 	struct event_state *state;
 	struct event_chain *chain;
 	uint64_t gap, duration, begin, end;
 	bool encloses, correlated;
-	uint16_t kind;
 
-	if (((control & EXTRAS_CONTROL) || values.drift == EVENT_DRIFT_FOLLOWS) &&
-	    !take_extras(reading, control, &values))
+	if (!is_plain && !take_extras(reading, control, &values))
 		return -EBADMSG;
-	if (values.pattern >= reading->set->count)
+	/* Of a hole no rows are left. */
+	if (reading->left[decoder->uses[values.pattern].kind]-- == 0)
 		return -EBADMSG;
-	kind = reading->set->kinds[values.pattern];
-	if (!kind || reading->left[kind % EVENTS_FIRST_KIND]-- == 0)
-		return -EBADMSG;
+	row->record = decoder->uses[values.pattern].record;
 	state = &decoder->states[values.pattern];
 	chain = event_model_chain(&decoder->model, lane, state);
 	encloses = state->flags & EVENT_ENCLOSES;
@@ -343,18 +279,18 @@ static inline __attribute__((always_inline)) int decode_row(struct reading *read
 	end = (encloses ? chain->end : begin) + duration;
 	step = (uint32_t)bytes_unzigzag(values.drift) + (correlated ? state->correlation_step : 0);
 	row->correlation = step + (correlated ? chain->correlation : 0);
-	replaced = decoder->replaced[values.pattern];
 	row->begin = begin;
 	row->end = end;
-	row->record = replaced ? replaced : values.pattern;
-	row->call_id = row->parent_id = 0;
 	event_model_follow(place, lane, decoder->states, values.pattern);
 	event_model_learn_times(state, gap, duration, step);
-	if (!is_gpu) {
-		call_step = control & EVENT_NUMBERS ? (uint32_t)bytes_unzigzag(values.call_step)
-						    : state->call_step;
-		back = control & EVENT_NUMBERS ? (uint32_t)values.parent_back : state->parent_back;
-		row->call_id = lane->call_id + call_step;
+	if (is_gpu) {
+		row->call_id = row->parent_id = 0;
+	} else {
+		bool is_told = !is_plain && (control & EVENT_NUMBERS);
+
+		row->call_id = lane->call_id + (is_told ? (uint32_t)bytes_unzigzag(values.call_step)
+							: state->call_step);
+		back = is_told ? (uint32_t)values.parent_back : state->parent_back;
 		row->parent_id = back ? row->call_id - back : 0;
 		event_model_learn_numbers(state, lane, row->call_id, back);
 	}
@@ -362,7 +298,42 @@ static inline __attribute__((always_inline)) int decode_row(struct reading *read
 	chain->end = end;
 	if (correlated)
 		chain->correlation = row->correlation;
-	return control & EVENT_CHANGES ? take_changes(reading, values.pattern, row) : 0;
+	return !is_plain && (control & EVENT_CHANGES) ? take_changes(reading, values.pattern, row)
+						      : 0;
+}
+
+/* Rows [index, end) of one lane. */
+static inline __attribute__((always_inline)) int decode_run(struct reading *reading,
+							    struct event_lane *lane, uint32_t index,
+							    uint32_t end, bool is_gpu)
+{
+	struct trace_event *rows = reading->decoder->rows;
+
+	for (; index < end; index++) {
+		uint32_t control = reading->at.control[index];
+		int rc;
+
+		if (!(control & EXTRAS_CONTROL) &&
+		    control >> EVENT_DRIFT_SHIFT != EVENT_DRIFT_FOLLOWS)
+			rc = decode_row(reading, lane, index, &rows[index], is_gpu, true);
+		else
+			rc = decode_row(reading, lane, index, &rows[index], is_gpu, false);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int decode_calls(struct reading *reading, struct event_lane *lane, uint32_t index,
+			uint32_t end)
+{
+	return decode_run(reading, lane, index, end, false);
+}
+
+static int decode_gpu_work(struct reading *reading, struct event_lane *lane, uint32_t index,
+			   uint32_t end)
+{
+	return decode_run(reading, lane, index, end, true);
 }
 
 static int decode_rows(struct reading *reading, uint32_t row_count, bool is_gpu)
@@ -371,21 +342,20 @@ static int decode_rows(struct reading *reading, uint32_t row_count, bool is_gpu)
 	uint32_t index = 0;
 	int rc = 0;
 
-	for (uint32_t run = 0; rc == 0 && run < reading->run_count; run++) {
-		const uint8_t *entry = reading->runs + (size_t)run * EVENTS_RUN_BYTES;
+	for (uint32_t run = 0; rc == 0 && run < reading->at.run_count; run++) {
+		const uint8_t *entry = reading->at.runs + (size_t)run * EVENTS_RUN_BYTES;
 		uint32_t lane_number = bytes_load32(entry), rows = bytes_load32(entry + 4);
 		struct event_lane *lane;
 
-		if (lane_number >= reading->lane_count || rows > row_count - index)
+		if (lane_number >= reading->at.lane_count || rows > row_count - index)
 			return -EBADMSG;
 		lane = &decoder->lanes[lane_number];
 		decoder->runs[run].thread =
-			bytes_load32(reading->lanes + (size_t)lane_number * EVENTS_LANE_BYTES);
+			bytes_load32(reading->at.lanes + (size_t)lane_number * EVENTS_LANE_BYTES);
 		decoder->runs[run].rows = rows;
-		for (uint32_t end = index + rows; rc == 0 && index < end; index++)
-			rc = is_gpu ? decode_row(reading, lane, index, &decoder->rows[index], true)
-				    : decode_row(reading, lane, index, &decoder->rows[index],
-						 false);
+		rc = is_gpu ? decode_gpu_work(reading, lane, index, index + rows)
+			    : decode_calls(reading, lane, index, index + rows);
+		index += rows;
 	}
 	return rc < 0 ? rc : index == row_count ? 0 : -EBADMSG;
 }
@@ -412,18 +382,26 @@ static int start(struct reading *reading, uint32_t row_count)
 	struct event_decoder *decoder = reading->decoder;
 	uint32_t patterns = reading->set->count;
 
-	if (!ensure(&decoder->lanes, &decoder->lane_capacity, reading->lane_count,
+	if (!ensure(&decoder->lanes, &decoder->lane_capacity, reading->at.lane_count,
 		    sizeof(*decoder->lanes)) ||
-	    !ensure(&decoder->runs, &decoder->run_capacity, reading->run_count,
+	    !ensure(&decoder->runs, &decoder->run_capacity, reading->at.run_count,
 		    sizeof(*decoder->runs)) ||
 	    !ensure(&decoder->rows, &decoder->row_capacity, row_count, sizeof(*decoder->rows)))
 		return -ENOMEM;
-	if (reading->lane_count > 0)
-		memset(decoder->lanes, 0, reading->lane_count * sizeof(*decoder->lanes));
+	if (reading->at.lane_count > 0)
+		memset(decoder->lanes, 0, reading->at.lane_count * sizeof(*decoder->lanes));
 	event_model_start(&decoder->model);
 	if (patterns > 0)
 		memcpy(decoder->states, reading->set->states, patterns * sizeof(*decoder->states));
-	memset(decoder->replaced, 0, patterns * sizeof(*decoder->replaced));
+	for (uint32_t i = 0; i < patterns; i++) {
+		uint16_t kind = reading->set->kinds[i];
+
+		decoder->uses[i] = (struct pattern_use){
+			.record = i, .kind = kind ? 1 + kind % EVENTS_FIRST_KIND : 0};
+	}
+	for (uint32_t i = patterns; i < decoder->use_count; i++)
+		decoder->uses[i].kind = 0;
+	decoder->use_count = patterns;
 	decoder->other_count = 0;
 	return 0;
 }
@@ -432,13 +410,13 @@ static int start(struct reading *reading, uint32_t row_count)
 static bool take_kinds(struct reading *reading, uint16_t family_kind)
 {
 	memset(reading->left, 0, sizeof(reading->left));
-	for (uint32_t i = 0; i < reading->kind_count; i++) {
-		const uint8_t *entry = reading->kinds + (size_t)i * EVENTS_KIND_BYTES;
+	for (uint32_t i = 0; i < reading->at.kind_count; i++) {
+		const uint8_t *entry = reading->at.kinds + (size_t)i * EVENTS_KIND_BYTES;
 		uint32_t kind = bytes_load32(entry);
 
 		if (kind < family_kind || kind >= family_kind + EVENTS_KIND_COUNT / 2)
 			return false;
-		reading->left[kind % EVENTS_FIRST_KIND] = bytes_load32(entry + 4);
+		reading->left[1 + kind % EVENTS_FIRST_KIND] = bytes_load32(entry + 4);
 	}
 	return true;
 }
@@ -451,7 +429,8 @@ int event_decode(struct event_decoder *decoder, const struct pattern_set *set, u
 	bool is_gpu = family_kind >= RECORD_KIND_gpu_kernel;
 	int rc;
 
-	if (!find_parts(payload, bytes, row_count, &reading) || !take_kinds(&reading, family_kind))
+	if (!event_parts_find(payload, bytes, row_count, &reading.at) ||
+	    !take_kinds(&reading, family_kind))
 		return -EBADMSG;
 	rc = start(&reading, row_count);
 	if (rc < 0)
@@ -459,14 +438,14 @@ int event_decode(struct event_decoder *decoder, const struct pattern_set *set, u
 	rc = decode_rows(&reading, row_count, is_gpu);
 	if (rc < 0)
 		return rc;
-	if (reading.extras != reading.end)
+	if (reading.at.extras != reading.at.end)
 		return -EBADMSG;
 	*events = (struct trace_events){
 		.is_gpu = is_gpu,
 		.rows = decoder->rows,
 		.row_count = row_count,
 		.runs = decoder->runs,
-		.run_count = reading.run_count,
+		.run_count = reading.at.run_count,
 		.patterns = set->records,
 		.others = decoder->others,
 		.pattern_kinds = set->kinds,

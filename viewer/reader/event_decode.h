@@ -9,21 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event_expand.h"
+#include "event_parts.h"
 #include "pattern_set.h"
 #include "trace_events.h"
-#include "trace_file.h"
 
 struct event_decoder;
 
 struct event_decoder *event_decoder_new(void);
 void event_decoder_free(struct event_decoder *decoder);
 
-/* What is in a payload: the number of outputs (at most EVENTS_KIND_COUNT), with kind, row_bytes and
- * count set, or -EBADMSG. Their counts add up to row_count. */
-int event_decode_kinds(const uint8_t *payload, size_t bytes, uint32_t row_count,
-		       struct event_output outputs[EVENTS_KIND_COUNT]);
-/* After event_decode_kinds() of the same payload. 0, -ENOMEM, or -EBADMSG when the payload
+/* After event_parts_kinds() of the same payload. 0, -ENOMEM, or -EBADMSG when the payload
  * contradicts itself or a pattern is missing. The events last until the decoder is used again or
  * the set is changed. */
 int event_decode(struct event_decoder *decoder, const struct pattern_set *set, uint16_t family_kind,

@@ -20,7 +20,7 @@ struct event_output {
 };
 #define EVENT_ROW_SLACK 64u
 
-/* The outputs are those of event_decode_kinds() for the same payload, with room for their counts,
+/* The outputs are those of event_parts_kinds() for the same payload, with room for their counts,
  * which event_decode() has verified. */
 void event_expand(const struct trace_events *events, const struct event_output *outputs,
 		  uint32_t output_count);

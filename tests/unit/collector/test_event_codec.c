@@ -412,7 +412,7 @@ static int decode(struct event_decoder *decoder, const struct payloads *payloads
 	pattern_set_begin(&set, 1);
 	rc = pattern_set_add(&set, RECORD_KIND_call, payloads->patterns.data,
 			     payloads->patterns.used);
-	count = event_decode_kinds(payloads->rows.data, payloads->rows.used, payloads->row_count,
+	count = event_parts_kinds(payloads->rows.data, payloads->rows.used, payloads->row_count,
 				   outputs);
 	for (int i = 0; i < count; i++) {
 		outputs[i].rows =
