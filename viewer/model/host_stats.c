@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_select.h"
 #include "xmalloc.h"
 
 struct sample {
@@ -30,21 +31,12 @@ static void sample_add(struct sample *sample, int64_t value)
 		sample->values[sample->count++] = value;
 }
 
-static int compare_values(const void *left, const void *right)
-{
-	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static int64_t sample_take_median(struct sample *sample)
 {
 	int64_t median = 0;
 
-	if (sample->count) {
-		qsort(sample->values, sample->count, sizeof(*sample->values), compare_values);
-		median = sample->values[sample->count / 2];
-	}
+	if (sample->count)
+		median = number_select(sample->values, sample->count, sample->count / 2);
 	free(sample->values);
 	return median;
 }

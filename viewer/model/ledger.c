@@ -44,6 +44,7 @@ struct sweep {
 	struct model *model;
 	struct model_device *device;
 	int64_t lane_end[LANE_COUNT];
+	uint32_t active;    /* bits of lanes that may not have ended */
 	size_t step;	    /* whose window holds or follows the time reached */
 	struct map charges; /* hash of part, site and call name -> index */
 	size_t charge_capacity;
@@ -87,29 +88,40 @@ static void add_share(struct ledger *to, enum ledger_part part, int64_t length_n
 	to->length_ns += length_ns;
 }
 
-/* Puts a stretch with a fixed set of active lanes into one ledger. */
-static void add_busy(struct ledger *to, const bool *active, int64_t length_ns)
-{
-	int compute = 0, copies = 0;
+#define LANE_BIT(lane) (1u << (lane))
+#define COMPUTE_LANES  (LANE_BIT(LEDGER_COMPUTE_PARTS) - 1)
+#define COPY_LANES     (LANE_BIT(LANE_COUNT) - LANE_BIT(LANE_COPY))
 
-	for (int lane = 0; lane < LEDGER_COMPUTE_PARTS; lane++)
-		compute += active[lane];
-	for (int lane = LANE_COPY; lane < LANE_COUNT; lane++)
-		copies += active[lane];
+static int count_lanes(uint32_t lanes)
+{
+	int count = 0;
+
+	for (; lanes; lanes &= lanes - 1)
+		count++;
+	return count;
+}
+
+/* Puts a stretch with a fixed set of active lanes into one ledger. */
+static void add_busy(struct ledger *to, uint32_t active, int64_t length_ns)
+{
+	int64_t units = length_ns * LEDGER_UNITS_PER_NS;
+	uint32_t lanes = active & COMPUTE_LANES;
+	bool is_one = !(lanes & (lanes - 1)); /* and no division is needed */
+
 	to->length_ns += length_ns;
-	if (compute) {
-		for (int lane = 0; lane < LEDGER_COMPUTE_PARTS; lane++) {
-			if (active[lane])
-				to->part[lane] += length_ns * LEDGER_UNITS_PER_NS / compute;
-		}
-	} else if (active[LANE_COMM]) {
-		to->part[LEDGER_COMM] += length_ns * LEDGER_UNITS_PER_NS;
+	if (lanes) {
+		int64_t share = is_one ? units : units / count_lanes(lanes);
+
+		for (; lanes; lanes &= lanes - 1)
+			to->part[__builtin_ctz(lanes)] += share;
+	} else if (active & LANE_BIT(LANE_COMM)) {
+		to->part[LEDGER_COMM] += units;
 	} else {
-		to->part[LEDGER_COPY] += length_ns * LEDGER_UNITS_PER_NS;
-		for (int lane = 0; lane < COPY_LANE_COUNT; lane++) {
-			if (active[LANE_COPY + lane])
-				to->copy_lane[lane] += length_ns * LEDGER_UNITS_PER_NS / copies;
-		}
+		int64_t share = units / count_lanes(active & COPY_LANES);
+
+		to->part[LEDGER_COPY] += units;
+		for (lanes = active & COPY_LANES; lanes; lanes &= lanes - 1)
+			to->copy_lane[__builtin_ctz(lanes) - LANE_COPY] += share;
 	}
 }
 
@@ -147,8 +159,8 @@ static void charge_idle(struct sweep *sweep, const struct gap_verdict *verdict, 
 		verdict->other_ns < length_ns ? verdict->other_ns : length_ns;
 }
 
-/* Adds [begin, end) to the whole and to the step windows that it crosses. active NULL: idle. */
-static void sweep_emit(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, const bool *active,
+/* Adds [begin, end) to the whole and to the step windows that it crosses. active 0: idle. */
+static void sweep_emit(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, uint32_t active,
 		       const struct gap_verdict *verdict)
 {
 	struct device_ledger *ledger = &sweep->device->ledger;
@@ -188,23 +200,23 @@ static void sweep_advance(struct sweep *sweep, int64_t from_ns, int64_t to_ns,
 			  const struct gpu_op *next)
 {
 	while (from_ns < to_ns) {
-		bool active[LANE_COUNT];
-		bool is_busy = false;
 		int64_t until_ns = to_ns;
 
-		for (int lane = 0; lane < LANE_COUNT; lane++) {
-			active[lane] = sweep->lane_end[lane] > from_ns;
-			is_busy |= active[lane];
-			if (active[lane] && sweep->lane_end[lane] < until_ns)
+		for (uint32_t lanes = sweep->active; lanes; lanes &= lanes - 1) {
+			int lane = __builtin_ctz(lanes);
+
+			if (sweep->lane_end[lane] <= from_ns)
+				sweep->active &= ~LANE_BIT(lane);
+			else if (sweep->lane_end[lane] < until_ns)
 				until_ns = sweep->lane_end[lane];
 		}
-		if (is_busy) {
-			sweep_emit(sweep, from_ns, until_ns, active, NULL);
+		if (sweep->active) {
+			sweep_emit(sweep, from_ns, until_ns, sweep->active, NULL);
 		} else {
 			struct gap_verdict verdict =
 				idle_gap_judge(sweep->model, from_ns, until_ns, next);
 
-			sweep_emit(sweep, from_ns, until_ns, NULL, &verdict);
+			sweep_emit(sweep, from_ns, until_ns, 0, &verdict);
 		}
 		from_ns = until_ns;
 	}
@@ -236,6 +248,7 @@ static void sweep_device(struct model *model, struct model_device *device)
 		now_ns = op->begin_ns;
 		if (op->end_ns > sweep.lane_end[lane])
 			sweep.lane_end[lane] = op->end_ns;
+		sweep.active |= LANE_BIT(lane); /* or had ended, which the next look finds */
 	}
 	sweep_advance(&sweep, now_ns, device->end_ns, NULL);
 	for (size_t i = 0; i < model->steps.count; i++) {

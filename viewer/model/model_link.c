@@ -13,6 +13,7 @@
 
 #include "big_array.h"
 #include "model_internal.h"
+#include "number_select.h"
 #include "run_sort.h"
 #include "xmalloc.h"
 
@@ -348,11 +349,6 @@ static void link_range(struct model *model)
 	}
 }
 
-static int compare_intervals(const void *left, const void *right)
-{
-	return compare_i64(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 /* Median time from one launch of a thread to its next; of at most 64 Ki intervals, evenly taken. */
 static void link_launch_intervals(struct model *model)
 {
@@ -377,8 +373,7 @@ static void link_launch_intervals(struct model *model)
 		/* The median of a few is one of the gaps that it is to judge. */
 		if (count < LEAST_INTERVALS)
 			continue;
-		qsort(intervals, count, sizeof(*intervals), compare_intervals);
-		thread->median_launch_interval_ns = intervals[count / 2];
+		thread->median_launch_interval_ns = number_select(intervals, count, count / 2);
 	}
 	free(intervals);
 }

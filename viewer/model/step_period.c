@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "model_internal.h"
+#include "number_select.h"
 #include "xmalloc.h"
 
 #define WINDOW_TOKENS	  600000 /* the loop is looked for in this many, taken from the middle */
@@ -51,6 +52,8 @@ struct period_search {
 	size_t reference_asides;      /* downloads and waits in the reference */
 	size_t *starts;		      /* of the anchor being tried */
 	size_t start_capacity;
+	/* Where each token stands in the window, token by token; from first[token] on. */
+	uint32_t *places, *first;
 };
 
 static uint32_t allowed_difference(size_t segment_tokens)
@@ -72,38 +75,66 @@ static bool anchor_is_at(const struct period_search *search, const struct anchor
 	       (at > search->begin && search->token[at - 1] == anchor->first_token);
 }
 
+static void add_start(struct period_search *search, size_t count, size_t at)
+{
+	if (count == search->start_capacity)
+		search->starts = array_grow(search->starts, &search->start_capacity,
+					    sizeof(*search->starts));
+	search->starts[count] = at;
+}
+
 static size_t find_starts(struct period_search *search, const struct anchor *anchor, size_t begin,
 			  size_t end)
 {
 	size_t count = 0;
 
 	for (size_t at = begin; at < end; at++) {
-		if (!anchor_is_at(search, anchor, at))
-			continue;
-		if (count == search->start_capacity)
-			search->starts = array_grow(search->starts, &search->start_capacity,
-						    sizeof(*search->starts));
-		search->starts[count++] = at;
+		if (anchor_is_at(search, anchor, at))
+			add_start(search, count++, at);
 	}
 	return count;
 }
 
-static int compare_sizes(const void *left, const void *right)
+/* The same within the window, without looking at every token. */
+static size_t find_starts_in_window(struct period_search *search, const struct anchor *anchor)
 {
-	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	size_t count = 0;
 
-	return (a > b) - (a < b);
+	for (uint32_t i = search->first[anchor->token]; i < search->first[anchor->token + 1]; i++) {
+		size_t at = search->begin + search->places[i];
+
+		if (anchor_is_at(search, anchor, at))
+			add_start(search, count++, at);
+	}
+	return count;
+}
+
+static void places_build(struct period_search *search)
+{
+	uint32_t limit = search->tokens->token_limit;
+	size_t tokens = search->end - search->begin;
+
+	search->first = xcalloc(limit + 2u, sizeof(*search->first));
+	search->places = xmalloc((tokens + 1) * sizeof(*search->places));
+	/* Counted two tokens further on: first[token + 1] is where the next place of a token goes,
+	 * until it is where those of the next token begin. */
+	for (size_t i = 0; i < tokens; i++)
+		search->first[search->token[search->begin + i] + 2u]++;
+	for (uint32_t token = 1; token <= limit + 1; token++)
+		search->first[token] += search->first[token - 1];
+	for (size_t i = 0; i < tokens; i++)
+		search->places[search->first[search->token[search->begin + i] + 1u]++] =
+			(uint32_t)i;
 }
 
 static size_t median_length(const size_t *starts, size_t count)
 {
-	size_t *lengths = xmalloc(count * sizeof(*lengths));
+	int64_t *lengths = xmalloc(count * sizeof(*lengths));
 	size_t median;
 
 	for (size_t i = 0; i + 1 < count; i++)
-		lengths[i] = starts[i + 1] - starts[i];
-	qsort(lengths, count - 1, sizeof(*lengths), compare_sizes);
-	median = lengths[(count - 1) / 2];
+		lengths[i] = (int64_t)(starts[i + 1] - starts[i]);
+	median = (size_t)number_select(lengths, count - 1, (count - 1) / 2);
 	free(lengths);
 	return median;
 }
@@ -119,12 +150,14 @@ static void segment_difference(struct period_search *search, size_t begin, size_
 	for (size_t at = begin; at < end; at++) {
 		uint16_t token = search->token[at];
 
-		if (search->current[token]++ < search->reference[token])
-			shared++;
-		else
-			aside += search->tokens->is_aside[token];
+		bool is_shared = search->current[token]++ < search->reference[token];
+
+		shared += is_shared;
+		aside += !is_shared & search->tokens->is_aside[token];
 	}
-	for (size_t at = begin; at < end; at++)
+	if (end - begin > search->tokens->token_limit)
+		memset(search->current, 0, search->tokens->token_limit * sizeof(*search->current));
+	for (size_t at = begin; at < end && end - begin <= search->tokens->token_limit; at++)
 		search->current[search->token[at]] = 0;
 	*more = (uint32_t)(end - begin) - shared - aside;
 	*fewer = (uint32_t)reference_tokens - shared;
@@ -162,7 +195,7 @@ static size_t explained_head(struct period_search *search, size_t reference_toke
 
 static void anchor_try(struct period_search *search, struct anchor *anchor)
 {
-	size_t count = find_starts(search, anchor, search->begin, search->end);
+	size_t count = find_starts_in_window(search, anchor);
 	size_t median, reference_tokens, explained = 0, plausible = 0;
 	uint32_t allowed, more, fewer;
 	bool is_good = false;
@@ -397,6 +430,7 @@ void step_period_find(const struct step_tokens *tokens, struct step_period *peri
 	}
 	search.reference = xcalloc(tokens->token_limit + 1u, sizeof(*search.reference));
 	search.current = xcalloc(tokens->token_limit + 1u, sizeof(*search.current));
+	places_build(&search);
 	anchors_collect(&search, &list);
 	qsort(list.items, list.count, sizeof(*list.items), compare_anchors);
 	groups = count_optimizer_groups(&search);
@@ -432,5 +466,7 @@ void step_period_find(const struct step_tokens *tokens, struct step_period *peri
 	free(search.starts);
 	free(search.reference);
 	free(search.current);
+	free(search.places);
+	free(search.first);
 	free(list.items);
 }

@@ -15,17 +15,18 @@
 static uint32_t main_stream(const struct model *model, const struct model_device *device)
 {
 	struct map busy; /* stream -> ns */
-	uint64_t most = 0;
-	uint32_t stream = 0;
+	uint64_t most = 0, *ns = NULL;
+	uint32_t stream = 0, last = 0;
 
 	map_init(&busy);
 	for (size_t i = 0; i < device->op_count; i++) {
 		const struct gpu_op *op = &model->ops[device->first_op + i];
-		uint64_t *ns;
 
 		if (!model_op_has_kernel(op) || op->kernel_class == KERNEL_COMMUNICATION)
 			continue;
-		ns = map_slot(&busy, op->stream, NULL);
+		if (!ns || op->stream != last)
+			ns = map_slot(&busy, op->stream, NULL);
+		last = op->stream;
 		*ns += (uint64_t)(op->end_ns - op->begin_ns);
 		if (*ns > most) {
 			most = *ns;
@@ -53,11 +54,25 @@ size_t step_at(const struct step_list *steps, int64_t host_ns)
 	return low - 1;
 }
 
+/* The same for times that mostly grow: looks at the step found last and the one behind it first. */
+static size_t step_near(const struct step_list *steps, int64_t host_ns, size_t *last)
+{
+	for (size_t at = *last; at < steps->count && at < *last + 2; at++) {
+		if (steps->items[at].host_begin_ns <= host_ns &&
+		    (at + 1 == steps->count || host_ns < steps->items[at + 1].host_begin_ns)) {
+			*last = at;
+			return host_ns < steps->items[at].host_end_ns ? at : SIZE_MAX;
+		}
+	}
+	return step_at(steps, host_ns);
+}
+
 /* First begin (on the main stream, or on any) and last end of what each step launched. */
 static void find_extents(const struct model *model, const struct model_device *device,
 			 struct step_window *windows, int64_t *any_begin_ns)
 {
 	uint32_t stream = main_stream(model, device);
+	size_t last = 0;
 
 	for (size_t i = 0; i < device->op_count; i++) {
 		const struct gpu_op *op = &model->ops[device->first_op + i];
@@ -68,7 +83,7 @@ static void find_extents(const struct model *model, const struct model_device *d
 		/* Without any calls, steps were found on the device's own times. */
 		if (op->call == MODEL_NONE && model->call_count)
 			continue;
-		step = step_at(&model->steps, host_ns);
+		step = step_near(&model->steps, host_ns, &last);
 		if (step == SIZE_MAX)
 			continue;
 		if (op->stream == stream && op->begin_ns < windows[step].begin_ns)
