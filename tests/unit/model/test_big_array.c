@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "big_array.h"
+#include "number_select.h"
 #include "number_sort.h"
 #include "run_sort.h"
 
@@ -236,6 +237,35 @@ static void numbers_are_sorted_as_by_comparing_them(void **state)
 	}
 }
 
+static int compare_integers(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void a_number_is_found_by_its_rank(void **state)
+{
+	static const size_t counts[] = {1, 2, 3, 100, 5000};
+	uint64_t random = 5;
+
+	(void)state;
+	for (size_t round = 0; round < 200; round++) {
+		size_t count = counts[round % 5], rank = next_random(&random) % count;
+		int64_t *numbers = calloc(count, sizeof(*numbers));
+		int64_t *sorted = calloc(count, sizeof(*sorted));
+
+		/* From all alike to all of 64 bits, of either sign. */
+		for (size_t i = 0; i < count; i++)
+			sorted[i] = numbers[i] =
+				(int64_t)next_random(&random) >> (round % 2 ? round % 64 : 63);
+		qsort(sorted, count, sizeof(*sorted), compare_integers);
+		assert_int_equal(number_select(numbers, count, rank), sorted[rank]);
+		free(numbers);
+		free(sorted);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +277,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_that_cannot_grow_comes_back_into_memory),
 		cmocka_unit_test(a_long_stream_of_overlapping_chunks_is_sorted_and_stable),
 		cmocka_unit_test(numbers_are_sorted_as_by_comparing_them),
+		cmocka_unit_test(a_number_is_found_by_its_rank),
 	};
 
 	if (argc > 1)

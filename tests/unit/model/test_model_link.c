@@ -145,6 +145,38 @@ static void same_call_ids_of_two_threads_do_not_mix(void **state)
 	script_free(script);
 }
 
+/* Chunks may be damaged behind their heads, by which calls are counted. */
+static void calls_that_were_counted_and_never_came_leave_no_trace(void **state)
+{
+	struct script *script = new_script();
+	struct model *model, *expected;
+
+	(void)state;
+	for (uint32_t i = 0; i < 300; i++) {
+		struct script_call call = {.begin_ns = 1000 * i,
+					   .end_ns = 1000 * i + 500,
+					   .thread = 1 + i % 3,
+					   .api = "cudaLaunchKernel",
+					   .correlation = script_next_correlation(script)};
+
+		script_add_launch(script, &call, i % 2 ? "one" : "other");
+		script_add_kernel(script, 0, i % 2 ? "one" : "other", call.correlation,
+				  (int64_t)1000 * i + 700, (int64_t)1000 * i + 900);
+	}
+	expected = script_model(script);
+	script_health(script)->rows = 1000000;
+	script_overcount(script, 2);
+	model = script_model(script);
+	assert_int_equal(model->call_count, expected->call_count);
+	assert_memory_equal(model->calls, expected->calls,
+			    model->call_count * sizeof(*model->calls));
+	assert_int_equal(model->op_count, expected->op_count);
+	assert_memory_equal(model->ops, expected->ops, model->op_count * sizeof(*model->ops));
+	model_free(model);
+	model_free(expected);
+	script_free(script);
+}
+
 static void a_lost_parent_leaves_the_child_outermost(void **state)
 {
 	struct script *script = new_script();
@@ -285,6 +317,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_allocation_inside_an_allocation_counts_once),
 		cmocka_unit_test(many_operations_share_one_launch),
 		cmocka_unit_test(same_call_ids_of_two_threads_do_not_mix),
+		cmocka_unit_test(calls_that_were_counted_and_never_came_leave_no_trace),
 		cmocka_unit_test(a_lost_parent_leaves_the_child_outermost),
 		cmocka_unit_test(unknown_kinds_of_a_gpu_copy_come_from_its_call),
 		cmocka_unit_test(records_out_of_order_come_out_by_time),

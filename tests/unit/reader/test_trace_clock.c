@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "ring.h"
 #include "trace_clock.h"
@@ -226,6 +227,52 @@ static void without_records_ticks_count_from_the_start_of_the_session(void **sta
 
 #define TEST(name) cmocka_unit_test_teardown(name, end)
 
+/* Whoever keeps a stretch gets what asking for each time gives. */
+static void a_stretch_holds_for_its_times(void **state)
+{
+	uint64_t random = 88172645463325252ull;
+
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		add(20000 + i * 199000123, 2000 + i * 100000000,
+		    5000000 + i * 100001000 + (i > 9 ? 3000000000 : 0));
+	settle(RING_CLOCK_TSC);
+	assert_int_equal(timeline.gpu_steps, 1);
+	for (int gpu = 0; gpu < 2; gpu++) {
+		const struct clock_line *line = gpu ? &timeline.gpu : &timeline.host;
+		struct clock_stretch stretch = trace_clock_stretch(line, 0);
+		unsigned int kept = 0;
+
+		for (unsigned int i = 0; i < 20000; i++) {
+			uint64_t time = (random = random * 6364136223846793005ull + 1) >> 31;
+
+			kept += clock_stretch_holds(&stretch, time);
+			if (!clock_stretch_holds(&stretch, time))
+				stretch = trace_clock_stretch(line, time);
+			assert_true(clock_stretch_holds(&stretch, time));
+			assert_int_equal(clock_stretch_ns(&stretch, time),
+					 trace_clock_ns(line, time));
+		}
+		/* Where a clock was set the nearest line is looked for each time. */
+		assert_true(gpu ? kept < 10 : kept > 1000);
+	}
+}
+
+static void halves_are_rounded_as_llround_does(void **state)
+{
+	static const double values[] = {0,    0.5,  -0.5, 0.49999999999999994, -0.49999999999999994,
+					1.5,  2.5,  -2.5, 4503599627370495.5,  4503599627370497.0,
+					1e17, -1e17};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_int_equal(clock_stretch_round(values[i]), llround(values[i]));
+	for (int i = -100000; i < 100000; i++)
+		assert_int_equal(clock_stretch_round(i * 0.125), llround(i * 0.125));
+	assert_int_equal(clock_stretch_round(1e300), INT64_MAX);
+	assert_int_equal(clock_stretch_round(-1e300), INT64_MIN);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +290,8 @@ int main(int argc, char **argv)
 		TEST(extreme_times_do_not_overflow),
 		TEST(without_records_ticks_have_the_nominal_rate),
 		TEST(without_records_ticks_count_from_the_start_of_the_session),
+		cmocka_unit_test_teardown(a_stretch_holds_for_its_times, end),
+		cmocka_unit_test(halves_are_rounded_as_llround_does),
 	};
 
 	if (argc > 1)
