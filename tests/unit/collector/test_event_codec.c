@@ -405,23 +405,21 @@ static void make_payloads(struct payloads *payloads)
 static int decode(struct event_decoder *decoder, const struct payloads *payloads)
 {
 	struct event_output outputs[EVENTS_KIND_COUNT];
-	struct pattern_set set = {0};
 	struct trace_events events;
+	struct pattern_set set = {.segment = 1};
+	const struct byte_buffer *rows = &payloads->rows, *patterns = &payloads->patterns;
 	int rc, count;
 
-	pattern_set_begin(&set, 1);
-	rc = pattern_set_add(&set, RECORD_KIND_call, payloads->patterns.data,
-			     payloads->patterns.used);
-	count = event_parts_kinds(payloads->rows.data, payloads->rows.used, payloads->row_count,
-				   outputs);
+	rc = pattern_set_add(&set, RECORD_KIND_call, patterns->data, patterns->used);
+	count = event_parts_kinds(rows->data, rows->used, payloads->row_count, outputs);
+	if (count > 0 && rc == 0)
+		rc = event_decode(decoder, &set, RECORD_KIND_call, rows->data, rows->used,
+				  payloads->row_count, &events);
 	for (int i = 0; i < count; i++) {
 		outputs[i].rows =
 			malloc((size_t)outputs[i].count * outputs[i].row_bytes + EVENT_ROW_SLACK);
 		outputs[i].threads = malloc(outputs[i].count * sizeof(uint32_t) + 1);
 	}
-	if (count > 0 && rc == 0)
-		rc = event_decode(decoder, &set, RECORD_KIND_call, payloads->rows.data,
-				  payloads->rows.used, payloads->row_count, &events);
 	if (count > 0 && rc == 0)
 		event_expand(&events, outputs, (uint32_t)count);
 	for (int i = 0; i < count; i++) {

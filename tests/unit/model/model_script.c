@@ -31,7 +31,6 @@ struct script {
 	struct record_device *devices[16];
 	size_t device_count;
 	struct trace_health health;
-	uint32_t overcount;
 	uint32_t next_call_id, next_correlation;
 	uint32_t gpu_stream, peer_device;
 	uint64_t copy_source, copy_destination, copy_stream, launch_stream;
@@ -132,43 +131,17 @@ static int source_read(void *context, uint64_t kind_mask,
 {
 	struct script *script = context;
 
-	(void)events_fn;
-	(void)err;
+	(void)events_fn, (void)err;
 	for (uint16_t kind = 1; kind < RECORD_KIND_LIMIT; kind++) {
 		struct rows *rows = &script->rows[kind];
 		struct trace_batch batch = {kind, (uint16_t)rows->row_bytes, (uint32_t)rows->count,
 					    rows->bytes, rows->threads};
-		int rc = 0;
+		int rc = rows->count && (kind_mask >> kind & 1) ? fn(fn_context, &batch) : 0;
 
-		if (rows->count && (kind_mask >> kind & 1))
-			rc = fn(fn_context, &batch);
 		if (rc)
 			return rc;
 	}
 	return 0;
-}
-
-/* As the heads of chunks tell it, of which some turn out to be damaged. */
-static int source_count(void *context, uint64_t kind_mask,
-			int (*fn)(void *context, const struct trace_batch *batch),
-			int (*runs_fn)(void *context, uint32_t thread, uint32_t rows),
-			void *fn_context, struct error *err)
-{
-	struct script *script = context;
-	int rc = source_read(context, kind_mask, fn, NULL, fn_context, err);
-
-	for (uint16_t kind = 1; rc == 0 && kind < RECORD_KIND_LIMIT; kind++) {
-		const struct rows *rows = &script->rows[kind];
-
-		for (size_t i = 0; (kind_mask >> kind & 1) && i < rows->count && rc == 0; i++)
-			rc = runs_fn(fn_context, rows->threads[i], script->overcount);
-	}
-	return rc;
-}
-
-void script_overcount(struct script *script, uint32_t more)
-{
-	script->overcount = more;
 }
 
 struct record_device *script_add_device(struct script *script, const char *gpu_name,
@@ -237,9 +210,9 @@ void script_free(struct script *script)
 	free(script);
 }
 
-struct model *script_model(struct script *script)
+struct model_source script_source(struct script *script)
 {
-	struct model_source source = {
+	return (struct model_source){
 		.context = script,
 		.name = source_name,
 		.site = source_site,
@@ -254,11 +227,13 @@ struct model *script_model(struct script *script)
 		.path = "hand-made",
 		.health = &script->health,
 	};
-	struct error err = {0, ""};
-	struct model *model = NULL;
+}
 
-	if (script->overcount)
-		source.count = source_count;
+struct model *script_model(struct script *script)
+{
+	struct model_source source = script_source(script);
+	struct model *model = NULL;
+	struct error err = {0, ""};
 
 	if (model_build(&source, &model, &err)) {
 		fprintf(stderr, "model_build: %s\n", err.text);

@@ -17,9 +17,9 @@ struct script *script_new(const char *gpu_name, uint32_t sm_count, uint16_t link
 void script_free(struct script *script);
 /* Builds the model; the script must outlive it. Fails the test when the model cannot be built. */
 struct model *script_model(struct script *script);
+/* What it is built from. */
+struct model_source script_source(struct script *script);
 struct trace_health *script_health(struct script *script);
-/* The source of a long recording that counts so many more calls than there are, for each call. */
-void script_overcount(struct script *script, uint32_t more);
 void script_info(struct script *script, const char *key, const char *value);
 struct record_device *script_device(struct script *script, size_t index);
 
