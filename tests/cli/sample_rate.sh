@@ -35,6 +35,18 @@ grep -q '^  GT908 .*sampled' above.report || fail "the report does not say that 
 grep -q 'launches were sampled (GPUTRACE_SAMPLE_RATE)' above.report || fail "nor by what"
 grep -Eq '^ +20000 .*__cudaLaunchKernel residual_add' above.report || fail "the exact total is not printed"
 ! grep -q 'GT908\|launches were sampled\|Totals only' below.report || fail "a run below the rate is called sampled"
+# Without its end nobody knows what else there was: the totals are not called exact any more.
+whole=$(trace_in above) || exit 1
+for ((cut = 40; cut < 3000; cut += 40)); do
+	head -c $(($(stat -c %s "$whole") - cut)) "$whole" >cut.gtrace
+	"$gputrace" info cut.gtrace | grep -q 'ending *cut_short' && break
+done
+"$gputrace" report cut.gtrace >cut.report || fail "report of the cut file gave $?"
+"$gputrace" report --json cut.gtrace >cut.json || fail "report --json of the cut file gave $?"
+! grep -q 'exact' cut.report || fail "totals of a file without an end are called exact"
+grep -Eq 'GT904 .*(totals up to [0-9.]+ s|no total is complete for sure)' cut.report ||
+	fail "the report does not say that totals are missing"
+
 python3 - <<'PYTHON' || fail "the verdicts are not what they should be, see $work"
 import json
 
@@ -51,6 +63,9 @@ judgements = {j["id"]: j for j in device["judgements"]}
 assert judgements["GT201"]["status"] == "not_judged", judgements["GT201"]
 assert "off" in judgements["GT201"]["reason"] or "sampled" in judgements["GT201"]["reason"]
 assert device["ledger"] is None or not device.get("ledger"), device["ledger"]
+assert run["totals"]["is_complete"] and run["totals"]["complete_up_to_s"] is None
+totals = run_of("cut")[0]["totals"]
+assert totals["calls"] and not totals["is_complete"], totals["is_complete"]
 run, device = run_of("below")
 assert "GT908" not in [q["id"] for q in run["quality"]], run["quality"]
 assert run["steps"]["steady"] >= 10, run["steps"]

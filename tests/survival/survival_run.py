@@ -211,13 +211,16 @@ class Trace:
                 self.calls.setdefault(thread, []).append(number)
         expect(dump.wait() == 0, "gputrace dump failed")
 
+    def at_ns(self, since_start_ns):
+        """A time of the file on CLOCK_MONOTONIC."""
+        start_ns = int(self.info["session"]["session.start_realtime_ns"])
+        return start_ns + since_start_ns - (time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns())
+
     def complete_ns(self):
         """Up to when the file says that it is complete, on CLOCK_MONOTONIC; None: it says nothing."""
         if not self.info["host_complete_ns"] or "session.start_realtime_ns" not in self.info["session"]:
             return None
-        start_ns = int(self.info["session"]["session.start_realtime_ns"])
-        difference_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
-        return start_ns + self.info["host_complete_ns"] - difference_ns
+        return self.at_ns(self.info["host_complete_ns"])
 
     def all_calls(self):
         return sum(len(numbers) for numbers in self.calls.values())

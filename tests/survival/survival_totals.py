@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs in summary mode: their sums are exact whatever happens, or what is missing has a bound."""
+import json
+import os
 import random
 import subprocess
 import time
 
-from survival_run import KILL, WINDOW, Job, await_file, expect, rounds_of, send
+from survival_run import KILL, WINDOW, Job, Trace, await_file, expect, rounds_of, send
 
 SUMMARY = {"GPUTRACE_MODE": "summary"}
 SAMPLED = {"GPUTRACE_SAMPLE_LAUNCHES": "10"}
@@ -18,6 +20,14 @@ def bytes_of(calls):
     """What the first calls of a thread set: call number i sets 1 + i / WINDOW bytes."""
     whole, rest = divmod(calls, WINDOW)
     return WINDOW * whole * (whole + 1) // 2 + rest * (whole + 1)
+
+
+def report_of(case, path):
+    """The totals of gputrace report, and the sentence about the file's end, or None."""
+    report = subprocess.run([case.gputrace, "report", "--json", path], capture_output=True, text=True)
+    expect(report.returncode == 0, f"gputrace report gave {report.returncode}: {report.stderr}")
+    run = json.loads(report.stdout)["runs"][0]
+    return run["totals"], next((line["text"] for line in run["quality"] if line["id"] == "GT904"), None)
 
 
 class Totals:
@@ -68,29 +78,53 @@ def totals_kill_job(case):
         expect(calls <= totals.calls <= calls + 1, f"{calls} calls returned, the sums say {totals.calls}")
         expect(totals.bytes in (bytes_of(totals.calls), bytes_of(totals.calls - 1)),
                f"{totals.calls} calls set {bytes_of(totals.calls)} bytes, the sums say {totals.bytes}")
+        expect(report_of(case, path)[0]["is_complete"], "the report takes them for incomplete")
         case.count(calls, totals.calls, 0)
 
 
 def totals_kill_both(case):
-    """What was read last is in the file: a second's worth is missing at most."""
-    for _ in range(rounds_of(4)):
+    """What was read last is in the file, a second's worth is missing at most; and the report does not call
+    that exact, but says up to when it is."""
+    missing_ms = []
+    for round_number in range(rounds_of(4)):
         job = Job(case, FOREVER, extra=SUMMARY)
         job.wait_for_calls()
-        time.sleep(random.uniform(0, 3))
+        # Late enough for a look at the sums in every other round.
+        time.sleep(random.uniform(1.5 if round_number % 2 else 0, 3))
         collector = job.collector()
         killed_ns = time.monotonic_ns()
         job.kill()
         if collector:
             send(collector, KILL)
         job.wait()
-        calls = job.ledger().calls()
-        early = job.ledger().calls_at(killed_ns - UNREAD_S * 1_000_000_000)
-        path = job.trace()
+        ledger, path = job.ledger(), job.trace()
+        calls = ledger.calls()
+        early = ledger.calls_at(killed_ns - UNREAD_S * 1_000_000_000)
         have = Totals(case, path).calls if path else 0
         expect(early <= have <= calls + 1, f"{calls} calls returned, {early} of them {UNREAD_S} s before, "
                f"the sums say {have}")
         case.count(calls, have, 0)
-    case.note("what the collector had not read is not counted as lost: the file has no end")
+        if not path or not os.path.getsize(path):
+            continue
+        trace = Trace(case, path)
+        totals, ending = report_of(case, path)
+        if trace.ending == "killed":  # so early that the collector was not to be found, and lived on
+            continue
+        expect(ending and "total" in ending, f"nothing is said of totals that are missing: {ending}")
+        if not totals:
+            expect(not have, "there are totals that the report does not show")
+            continue
+        expect(not totals["is_complete"], "totals without an end are called complete")
+        if totals["complete_up_to_s"] is None:
+            continue
+        until_ns = trace.at_ns(totals["complete_up_to_s"] * 1e9)
+        sure = ledger.calls_at(until_ns - 2_000_000)
+        expect(have >= sure, f"{sure} calls had returned when the totals are said to be complete, they have {have}")
+        expect(until_ns <= killed_ns + 2_000_000, "complete up to a time after the end")
+        missing_ms.append((killed_ns - until_ns) / 1e6)
+    expect(missing_ms or rounds_of(4) < 2, "not one file says up to when its totals are complete")
+    if missing_ms:
+        case.note(f"the file says from when on sums are missing: at most {max(missing_ms):.0f} ms before the kill")
 
 
 def totals_many_threads(case):

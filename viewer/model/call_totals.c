@@ -77,6 +77,10 @@ static void take_interval(struct model *model, const struct record_total *record
 		model->totals_begin_ns = begin_ns;
 	if (!model->total_count || end_ns > model->totals_end_ns)
 		model->totals_end_ns = end_ns;
+	/* All tables are read at once, and what was read is on disk when the file says that it is
+	 * complete up to that time. */
+	if (end_ns <= model->source.health->host_complete_ns && end_ns > model->totals_complete_ns)
+		model->totals_complete_ns = end_ns;
 }
 
 static void collect_total(struct model_builder *builder, const struct record_total *record)
@@ -197,6 +201,16 @@ uint64_t call_totals_failed(const struct model *model, uint16_t api, uint32_t si
 			failed = add_bounded(failed, total->failed);
 	}
 	return failed;
+}
+
+bool call_totals_are_complete(const struct model *model, int64_t *until_ns)
+{
+	const struct trace_health *health = model->source.health;
+
+	if (until_ns)
+		*until_ns = model->totals_complete_ns;
+	return health->session_end && !health->damaged_bytes && !health->damaged_chunks &&
+	       !health->lost[RECORD_KIND_total];
 }
 
 int64_t call_totals_length_ns(const struct model *model)

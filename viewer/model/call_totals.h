@@ -59,6 +59,10 @@ uint8_t call_total_destination_kind(const struct call_total *total);
 uint64_t call_total_least_bytes(const struct call_total *total);
 /* Calls of a function at a site that failed. */
 uint64_t call_totals_failed(const struct model *model, uint16_t api, uint32_t site);
+/* Whether all that was summed is in the totals; else *until_ns, unless NULL, is up to when it is, 0
+ * where that is unknown: sums are read once a second, and what was not read is gone with the
+ * collector that would have read it. */
+bool call_totals_are_complete(const struct model *model, int64_t *until_ns);
 /* Length of the time that the totals are of. */
 int64_t call_totals_length_ns(const struct model *model);
 

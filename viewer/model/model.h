@@ -270,7 +270,8 @@ struct model {
 	struct call_total *totals; /* of sessions that sum; each row once */
 	size_t total_count;
 	int64_t totals_begin_ns, totals_end_ns; /* of the time that they are of */
-	struct sample_series *series;		/* what the collector sampled */
+	int64_t totals_complete_ns;   /* up to there nothing is missing for sure; 0: unknown */
+	struct sample_series *series; /* what the collector sampled */
 	size_t series_count;
 	struct page_sample *page_samples; /* in file order */
 	size_t page_sample_count;

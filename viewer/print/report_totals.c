@@ -149,19 +149,34 @@ static void print_rest(FILE *to, const struct call_total *rows, size_t from, siz
 		count - from);
 }
 
+/* "Host calls, exact totals", or up to when they are. */
+static void add_title(struct text *text, const struct run_report *run, bool is_gpu)
+{
+	int64_t until_ns;
+
+	text_add(text, is_gpu ? "GPU work, " : "Host calls, ");
+	if (call_totals_are_complete(run->model, &until_ns))
+		text_add(text, "exact totals");
+	else if (until_ns > 0)
+		text_addf(text, "totals up to %.3f s", (double)until_ns / 1e9);
+	else
+		text_add(text, "incomplete totals");
+}
+
 static void print_table(FILE *to, const struct run_report *run, bool is_gpu, const char *bold,
 			const char *plain)
 {
 	size_t count;
 	struct call_total *rows = rows_of(run, is_gpu, &count);
+	struct text title;
 
-	if (is_gpu && !count) {
-		fprintf(to, "\n  %sGPU work, exact totals%s: unknown, no times were recorded\n",
-			bold, plain);
+	text_init(&title);
+	add_title(&title, run, is_gpu);
+	fprintf(to, "\n  %s%s%s%s\n", bold, text_string(&title), plain,
+		is_gpu && !count ? ": unknown, no times were recorded" : "");
+	text_fini(&title);
+	if (is_gpu && !count)
 		return;
-	}
-	fprintf(to, "\n  %s%s%s\n", bold,
-		is_gpu ? "GPU work, exact totals" : "Host calls, exact totals", plain);
 	fprintf(to, "    %10s %12s %12s %11s\n", is_gpu ? "times" : "calls", "total ms",
 		"longest ms", "MiB");
 	for (size_t i = 0; i < count && i < TEXT_ROWS; i++)
@@ -230,6 +245,8 @@ void report_totals_json(struct json *json, const struct run_report *run)
 {
 	const struct model *model = run->model;
 	const char *mode = model->source.info(model->source.context, "recording.mode");
+	int64_t until_ns;
+	bool is_complete = call_totals_are_complete(model, &until_ns);
 
 	if (!model->total_count) {
 		json_null(json, "totals");
@@ -238,6 +255,11 @@ void report_totals_json(struct json *json, const struct run_report *run)
 	json_object(json, "totals");
 	json_text(json, "recording", mode ? mode : "unknown");
 	json_number(json, "length_ms", milliseconds(call_totals_length_ns(model)));
+	json_flag(json, "is_complete", is_complete);
+	if (is_complete || until_ns <= 0)
+		json_null(json, "complete_up_to_s");
+	else
+		json_number(json, "complete_up_to_s", (double)until_ns / 1e9);
 	add_rows(json, run, "calls", false);
 	add_rows(json, run, "gpu_work", true);
 	json_end_object(json);
@@ -252,15 +274,15 @@ static void add_html_table(struct text *page, const struct run_report *run, bool
 	struct text text;
 
 	text_init(&text);
+	add_title(&text, run, is_gpu);
 	if (!count) {
-		text_addf(page, "<h3>%s, exact totals</h3><p>unknown: no times were recorded</p>\n",
-			  is_gpu ? "GPU work" : "Host calls");
+		text_addf(page, "<h3>%s</h3><p>unknown: no times were recorded</p>\n",
+			  text_string(&text));
 	} else {
 		text_addf(page,
-			  "<h3>%s, exact totals</h3>\n<table>\n<tr><th>what</th><th>%s</th>"
+			  "<h3>%s</h3>\n<table>\n<tr><th>what</th><th>%s</th>"
 			  "<th>total ms</th><th>longest ms</th><th>MiB</th><th>%s</th></tr>\n",
-			  is_gpu ? "GPU work" : "Host calls", is_gpu ? "times" : "calls",
-			  is_gpu ? "" : "place");
+			  text_string(&text), is_gpu ? "times" : "calls", is_gpu ? "" : "place");
 	}
 	for (size_t i = 0; i < count && i < HTML_ROWS; i++) {
 		text_add(page, "<tr><td>");

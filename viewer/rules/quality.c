@@ -109,7 +109,9 @@ static const struct quality_kind kinds[] = {
 	 "N\n"
 	 "launches singly (GPUTRACE_SAMPLE_LAUNCHES). The totals that the report prints are exact "
 	 "and\n"
-	 "measured: every call and every piece of GPU work is in them. Whatever needs to know "
+	 "measured: every call and every piece of GPU work is in them, unless the file has no end: "
+	 "then they\n"
+	 "lack what came after the time that the report says. Whatever needs to know "
 	 "what\n"
 	 "happened when (ledger, steps, idle time, most rules) is not judged. Allocations are "
 	 "recorded\n"
@@ -251,18 +253,20 @@ static void check_losses(const struct model *model, struct quality *quality)
 static void check_totals(const struct model *model, struct quality *quality)
 {
 	const char *mode = model->source.info(model->source.context, "recording.mode");
+	struct text text;
 
+	text_init(&text);
 	if (model->recording == RECORDED_SUMS)
-		quality_add(quality, "GT914", "totals", (double)model->total_count,
-			    text_format("Calls and GPU work were summed, not recorded singly "
-					"(GPUTRACE_MODE=summary). The totals are exact; ledger, "
-					"steps and what rests on them are not judged."));
+		text_add(&text, "Calls and GPU work were summed, not recorded singly "
+				"(GPUTRACE_MODE=summary).");
 	else
-		quality_add(quality, "GT914", "totals", (double)model->total_count,
-			    text_format("Launches were not all recorded singly (%s). The totals "
-					"are exact; ledger, steps and what rests on them are not "
-					"judged.",
-					mode ? mode : "sampled"));
+		text_addf(&text, "Launches were not all recorded singly (%s).",
+			  mode ? mode : "sampled");
+	text_add(&text, call_totals_are_complete(model, NULL)
+				? " The totals are exact;"
+				: " The totals lack what came last (GT904);");
+	text_add(&text, " ledger, steps and what rests on them are not judged.");
+	quality_add(quality, "GT914", "totals", (double)model->total_count, text_take(&text));
 }
 
 static void check_blind(const struct model *model, struct quality *quality)
@@ -287,6 +291,23 @@ static void check_blind(const struct model *model, struct quality *quality)
 				model->steps.partial_count, model->steps.count));
 }
 
+/* Up to when totals are whole, where that is not to the end. */
+static void add_totals_ending(struct text *text, const struct model *model)
+{
+	int64_t until_ns;
+
+	if (model->recording == RECORDED_ALL || call_totals_are_complete(model, &until_ns))
+		return;
+	if (until_ns > 0)
+		text_addf(
+			text,
+			", totals up to %.3f s: what was called or done later, to the end that is "
+			"not known, is missing from them",
+			(double)until_ns / 1e9);
+	else
+		text_add(text, "; no total is complete for sure");
+}
+
 static void check_ending(const struct model *model, struct quality *quality)
 {
 	const struct trace_health *health = model->source.health;
@@ -305,7 +326,9 @@ static void check_ending(const struct model *model, struct quality *quality)
 	else
 		text_add(&text, "The file is damaged.");
 	if (health->host_complete_ns > 0)
-		text_addf(&text, " Host calls are complete up to %.3f s",
+		text_addf(&text, " %s are complete up to %.3f s",
+			  model->recording == RECORDED_SUMS ? "Records of single calls"
+							    : "Host calls",
 			  (double)health->host_complete_ns / 1e9);
 	else if (!health->session_end)
 		text_add(&text, " It is cut inside its first group of records: whole kinds of them "
@@ -313,6 +336,7 @@ static void check_ending(const struct model *model, struct quality *quality)
 	if (health->gpu_complete_ns > 0 ||
 	    (health->gpu_complete_ns == 0 && health->host_complete_ns > 0))
 		text_addf(&text, ", GPU times up to %.3f s", (double)health->gpu_complete_ns / 1e9);
+	add_totals_ending(&text, model);
 	if (health->damaged_bytes || health->damaged_chunks)
 		text_addf(&text, "; %llu bytes and %u chunks could not be read",
 			  (unsigned long long)health->damaged_bytes, health->damaged_chunks);
