@@ -122,10 +122,12 @@ static void print_times(FILE *to, const struct job_ranks *job)
 			fprintf(to, " %10s", "unknown");
 		fprintf(to, " %10.3f %10.3f", rank->part_ms[LEDGER_COPY], idle_ms(rank));
 		if (rank->matched)
-			fprintf(to, " %10.3f %10llu\n", rank->late_ms,
+			fprintf(to, " %10.3f %10llu", rank->late_ms,
 				(unsigned long long)rank->entered_last);
 		else
-			fprintf(to, " %10s %10s\n", "unknown", "unknown");
+			fprintf(to, " %10s %10s", "unknown", "unknown");
+		fputs(job_ranks_is_comparable(job, i) ? "\n" : "  whole run, it has no steps\n",
+		      to);
 	}
 }
 
@@ -198,6 +200,7 @@ static void add_rank(struct json *json, const struct rank_summary *rank)
 	json_text(json, "cpus_seen", rank->cpus_used);
 	json_flag(json, "simulated", rank->is_simulated);
 	if (rank->has_ledger) {
+		json_text(json, "per", rank->is_whole_run ? "run" : "step");
 		json_number(json, "step_ms", rank->step_ms);
 		json_object(json, "ledger_ms");
 		for (int part = 0; part < LEDGER_PART_COUNT; part++)

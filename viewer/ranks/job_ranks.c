@@ -222,6 +222,15 @@ static void count_group(struct job_ranks *job, const struct collective_entry *gr
 	job->matched++;
 }
 
+bool job_ranks_is_comparable(const struct job_ranks *job, size_t index)
+{
+	bool has_steps = false;
+
+	for (size_t i = 0; i < job->count && !has_steps; i++)
+		has_steps = job->items[i].has_ledger && !job->items[i].is_whole_run;
+	return job->items[index].has_ledger && !(has_steps && job->items[index].is_whole_run);
+}
+
 static void per_step(struct job_ranks *job)
 {
 	double steps_ms = 0;
@@ -236,7 +245,7 @@ static void per_step(struct job_ranks *job)
 		rank->late_ms /= steps;
 		job->waiting_ms += rank->waiting_ms;
 		job->late_ms += rank->late_ms;
-		if (rank->has_ledger) {
+		if (job_ranks_is_comparable(job, i)) {
 			steps_ms += rank->step_ms;
 			with_steps++;
 		}
@@ -261,7 +270,7 @@ static size_t typical(const struct job_ranks *job)
 	double nearest = -1;
 
 	for (size_t i = 0; i < job->count; i++) {
-		if (job->items[i].has_ledger)
+		if (job_ranks_is_comparable(job, i))
 			own[count++] = job->items[i].step_ms - job->items[i].part_ms[LEDGER_COMM];
 	}
 	if (count) {
@@ -272,7 +281,8 @@ static size_t typical(const struct job_ranks *job)
 				job->items[i].step_ms - job->items[i].part_ms[LEDGER_COMM] - median;
 
 			distance = distance < 0 ? -distance : distance;
-			if (job->items[i].has_ledger && (nearest < 0 || distance < nearest)) {
+			if (job_ranks_is_comparable(job, i) &&
+			    (nearest < 0 || distance < nearest)) {
 				nearest = distance;
 				best = i;
 			}
@@ -311,10 +321,13 @@ size_t job_ranks_latest(const struct job_ranks *job, size_t *indexes, double *sh
 
 enum ledger_part job_ranks_excess(const struct job_ranks *job, size_t index, double *excess_ms)
 {
-	double *others = xmalloc(job->count * sizeof(*others));
+	double *others;
 	enum ledger_part part_of_most = LEDGER_UNKNOWN;
 
 	*excess_ms = 0;
+	if (!job_ranks_is_comparable(job, index))
+		return part_of_most;
+	others = xmalloc(job->count * sizeof(*others));
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
 		size_t count = 0;
 		double excess;
@@ -322,7 +335,7 @@ enum ledger_part job_ranks_excess(const struct job_ranks *job, size_t index, dou
 		if (part == LEDGER_COMM)
 			continue;
 		for (size_t i = 0; i < job->count; i++) {
-			if (i != index && job->items[i].has_ledger)
+			if (i != index && job_ranks_is_comparable(job, i))
 				others[count++] = job->items[i].part_ms[part];
 		}
 		if (!count)

@@ -26,7 +26,7 @@ struct job_ranks {
 	size_t matched;	     /* collectives that all ranks of their communicator have, with times */
 	double waiting_ms;   /* of all ranks per step */
 	double late_ms;	     /* kept waiting by one rank alone, per step, of all ranks */
-	double step_ms;	     /* mean of the ranks */
+	double step_ms;	     /* mean of the ranks that can be compared */
 	size_t detail;	     /* the rank that stands for the others, or that keeps them waiting */
 };
 
@@ -34,6 +34,9 @@ struct job_ranks {
 void job_ranks_build(struct rank_summary *items, size_t count, struct job_ranks *out);
 void job_ranks_free(struct job_ranks *job);
 
+/* Whether the rank has figures like the others': of a step, where any of them has steps. A rank
+ * that stopped after a few has none, and its whole run is no step. */
+bool job_ranks_is_comparable(const struct job_ranks *job, size_t index);
 /* The smallest set of ranks, at most a quarter of them and at least one, that causes most of the
  * waiting: how many, and their indexes by what they cause; *share of late_ms. */
 size_t job_ranks_latest(const struct job_ranks *job, size_t *indexes, double *share);

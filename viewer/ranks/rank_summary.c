@@ -53,6 +53,7 @@ static void add_device(const struct model *model, size_t index, struct rank_summ
 	out->is_simulated = device->is_simulated;
 	out->steady_count = ledger->steady_count;
 	out->has_ledger = ledger->steady_count > 0 && ledger->steady.length_ns > 0;
+	out->is_whole_run = model->steps.source == STEPS_NONE;
 	out->step_ms = ledger_step_ms(ledger);
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
 		out->part_ms[part] = ledger_part_ms(ledger, (enum ledger_part)part);

@@ -30,6 +30,7 @@ struct rank_summary {
 	int32_t gpu_node;   /* -1 unknown */
 	uint32_t host_cpus; /* 0 unknown */
 	bool is_simulated, has_ledger;
+	bool is_whole_run; /* no steps were found: the figures are not of a step */
 	double step_ms;
 	double part_ms[LEDGER_PART_COUNT];
 	double compute_ms;

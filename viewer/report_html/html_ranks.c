@@ -17,7 +17,7 @@ static void add_cell(struct text *page, const char *value)
 	text_add(page, "</td>");
 }
 
-static void add_rank(struct text *page, const struct rank_summary *rank)
+static void add_rank(struct text *page, const struct rank_summary *rank, bool is_comparable)
 {
 	double idle_ms = rank->part_ms[LEDGER_IDLE_GPU_WAIT] + rank->part_ms[LEDGER_IDLE_SYNC] +
 			 rank->part_ms[LEDGER_IDLE_ISSUE] + rank->part_ms[LEDGER_IDLE_HOST_AWAY];
@@ -33,8 +33,9 @@ static void add_rank(struct text *page, const struct rank_summary *rank)
 	add_cell(page, rank->cpus_allowed);
 	add_cell(page, rank->cpus_used);
 	if (rank->has_ledger)
-		text_addf(page, "<td>%.3f</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
-			  rank->step_ms, rank->compute_ms, rank->part_ms[LEDGER_COMM], idle_ms);
+		text_addf(page, "<td>%.3f%s</td><td>%.3f</td><td>%.3f</td><td>%.3f</td>",
+			  rank->step_ms, is_comparable ? "" : " (whole run)", rank->compute_ms,
+			  rank->part_ms[LEDGER_COMM], idle_ms);
 	else
 		text_add(page, "<td colspan=\"4\">no GPU times</td>");
 	if (rank->matched)
@@ -60,7 +61,7 @@ void html_ranks_add(struct text *page, const struct report_data *report)
 		 "<th>waiting in collectives</th><th>kept others waiting</th><th>came last</th>"
 		 "</tr>\n");
 	for (size_t i = 0; i < job->count; i++)
-		add_rank(page, &job->items[i]);
+		add_rank(page, &job->items[i], job_ranks_is_comparable(job, i));
 	text_add(page, "</table></div>\n");
 	for (size_t i = 0; i < report->job_findings.count; i++) {
 		const struct finding *finding = &report->job_findings.items[i];

@@ -75,9 +75,38 @@ static void the_binding_of_every_rank_is_a_row(void **state)
 	rank_bench_fini(&bench);
 }
 
+/* It stopped after a few steps, so no steps were found in its file. */
+static void the_whole_run_of_a_rank_is_no_step_of_the_job(void **state)
+{
+	struct rank_bench bench;
+	struct report_data report = {0};
+	char *shown = NULL, *row;
+	size_t size = 0;
+	FILE *to = open_memstream(&shown, &size);
+
+	(void)state;
+	rank_bench_init(&bench, 4);
+	bench.items[2].is_whole_run = true;
+	bench.items[2].step_ms *= 20;
+	bench.items[2].part_ms[LEDGER_IDLE_HOST_AWAY] += 1000;
+	rank_bench_run(&bench);
+	assert_float_equal(bench.job.step_ms, 100, 1e-6);
+	assert_int_not_equal(bench.job.detail, 2);
+	report.job = &bench.job;
+	report.job_findings = bench.findings;
+	report_ranks_text(to, &report, "", "");
+	fclose(to);
+	row = strstr(shown, "whole run, it has no steps");
+	assert_non_null(row);
+	assert_null(strstr(row + 1, "whole run"));
+	free(shown);
+	rank_bench_fini(&bench);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_whole_run_of_a_rank_is_no_step_of_the_job),
 		cmocka_unit_test(the_binding_of_every_rank_is_a_row),
 	};
 
