@@ -14,6 +14,7 @@
 #include "callback_set.h"
 #include "cupti_failed.h"
 #include "cupti_kinds.h"
+#include "cupti_pauses.h"
 #include "gpu_buffers.h"
 #include "gpu_records.h"
 #include "injection.h"
@@ -33,12 +34,9 @@ static struct {
 	_Atomic(void *) subscriber;	       /* the one that is registered, by whomever */
 	_Atomic uint32_t is_open;	       /* we use CUPTI */
 	_Atomic uint32_t owner;		       /* enum owner: whose records are enabled */
-	_Atomic uint32_t is_inside;	       /* our thread is in CUPTI */
-	_Atomic uint32_t is_leaving;	       /* somebody waits for it */
+	_Atomic uint32_t is_inside, waiting;   /* our thread is in CUPTI; how many keep it out */
 	_Atomic uint32_t is_reset, is_resting; /* CUPTI has forgotten us; recording is off */
 	_Atomic uint64_t kinds;		       /* bits: wanted by us */
-	_Atomic uint64_t paused_at_ns, paused_ns, paused_at_ticks;
-	_Atomic uint32_t pauses;
 	struct callback_set wanted;
 } us;
 
@@ -115,40 +113,45 @@ static void on_completed(void *context, uint32_t stream, uint8_t *bytes, size_t 
 
 /* ---- changing hands ---- */
 
-/* Our thread stays out of CUPTI until is_leaving is taken back. */
-static void wait_for_own_thread(void)
+/* Our thread takes nothing back until it is let in again. Either it sees that somebody waits, or
+ * that one sees it inside: both write before they read. */
+static void keep_own_thread_out(void)
 {
 	uint64_t begin_ns = ticks_monotonic();
-	atomic_store(&us.is_leaving, 1);
+	atomic_fetch_add(&us.waiting, 1);
 	while (atomic_load(&us.is_inside) && ticks_monotonic() - begin_ns < LEAVE_LIMIT_NS) {
 		struct timespec pause = {0, 100000};
 		nanosleep(&pause, NULL);
 	}
 }
 
-static void note_pause(void)
+static void let_own_thread_in(void)
 {
-	atomic_store(&us.paused_at_ticks, ticks_now());
-	atomic_store(&us.paused_at_ns, ticks_monotonic());
-	atomic_fetch_add(&us.pauses, 1);
+	atomic_fetch_sub(&us.waiting, 1);
 }
 
-/* The program gets CUPTI: what is ours comes back now, work in flight without times. */
-static void stand_back(void)
+/* The program gets CUPTI, and our thread is out of it: what is ours comes back now, work in flight
+ * without times. */
+static void hand_over(void)
 {
-	uint32_t before = atomic_exchange(&us.owner, OWNER_PROGRAM);
-	if (before != OWNER_US || !atomic_load(&us.is_open))
+	if (atomic_exchange(&us.owner, OWNER_PROGRAM) != OWNER_US || !atomic_load(&us.is_open))
 		return;
 	struct thread *thread = thread_mute();
 	const struct cupti *cupti = us.cupti;
-	wait_for_own_thread();
 	cupti_kinds_switch(cupti, atomic_load(&us.kinds), false);
 	/* By force: what CUPTI kept would come back to the program later. */
 	cupti_failed_note(CUPTI_FAILED_HAND_OVER, cupti->ActivityFlushAll(1));
 	cupti_kinds_set_zeroed(cupti, 0);
-	note_pause();
-	atomic_store(&us.is_leaving, 0);
+	cupti_pauses_begin();
 	thread_unmute(thread);
+}
+
+/* Also when CUPTI is the program's already: our thread may be about to take it back. */
+static void stand_back(void)
+{
+	keep_own_thread_out();
+	hand_over();
+	let_own_thread_in();
 }
 
 static void switch_own(const struct cupti *cupti, bool is_on, void *subscriber, int domain)
@@ -176,38 +179,30 @@ static int introduce_again(const struct cupti *cupti)
 	return 0;
 }
 
-bool cupti_share_resume(void)
+static bool take_back(void)
 {
 	uint32_t owner = atomic_load(&us.owner);
 	uint64_t quiet_ns = ticks_monotonic() - atomic_load(&program.last_ns);
 	if (owner == OWNER_US || atomic_load(&program.kinds) || atomic_load(&program.v2) ||
-	    atomic_load(&us.is_leaving) ||
 	    (!atomic_load(&program.has_flushed) && quiet_ns < QUIET_NS))
 		return false;
 	const struct cupti *cupti = us.cupti;
 	if (atomic_load(&us.is_reset) && introduce_again(cupti))
 		return false;
-	if (!atomic_compare_exchange_strong(&us.owner, &owner, OWNER_US))
-		return false;
+	atomic_store(&us.owner, OWNER_US);
 	cupti_kinds_set_zeroed(cupti, 1);
 	cupti_kinds_switch(cupti, atomic_load(&us.kinds), !atomic_load(&us.is_resting));
-	uint64_t since_ns = atomic_exchange(&us.paused_at_ns, 0);
-	if (since_ns)
-		atomic_fetch_add(&us.paused_ns, ticks_monotonic() - since_ns);
+	cupti_pauses_end();
 	return true;
 }
 
-bool cupti_share_paused_since(uint64_t *begin_ticks)
+/* As at every visit to CUPTI: nobody finalizes it meanwhile, or takes it in the middle of this. */
+bool cupti_share_resume(void)
 {
-	*begin_ticks = atomic_load(&us.paused_at_ticks);
-	return atomic_load(&us.paused_at_ns) != 0;
-}
-
-uint32_t cupti_share_pauses(uint64_t *total_ns)
-{
-	uint64_t since_ns = atomic_load(&us.paused_at_ns);
-	*total_ns = atomic_load(&us.paused_ns) + (since_ns ? ticks_monotonic() - since_ns : 0);
-	return atomic_load(&us.pauses);
+	atomic_store(&us.is_inside, 1);
+	bool is_back = !atomic_load(&us.waiting) && take_back();
+	atomic_store(&us.is_inside, 0);
+	return is_back;
 }
 
 /* ---- our side ---- */
@@ -237,7 +232,7 @@ int cupti_share_open(const struct cupti *cupti, const char **what)
 	bool is_programs = atomic_load(&program.kinds) != 0;
 	atomic_store(&us.owner, is_programs ? OWNER_PROGRAM : OWNER_US);
 	if (is_programs) {
-		note_pause();
+		cupti_pauses_begin();
 	} else {
 		cupti_kinds_set_zeroed(cupti, 1);
 	}
@@ -294,7 +289,7 @@ void cupti_share_rest(bool rests)
 bool cupti_share_enter(void)
 {
 	atomic_store(&us.is_inside, 1);
-	if (atomic_load(&us.owner) == OWNER_US && !atomic_load(&us.is_leaving))
+	if (atomic_load(&us.owner) == OWNER_US && !atomic_load(&us.waiting))
 		return true;
 	atomic_store(&us.is_inside, 0);
 	return false;
@@ -307,6 +302,7 @@ void cupti_share_leave(void)
 
 void cupti_share_forget(void)
 {
+	cupti_pauses_forget();
 	memset((void *)&us, 0, sizeof(us));
 	memset((void *)&program, 0, sizeof(program));
 }
@@ -324,12 +320,17 @@ int cupti_share_subscribe(cupti_subscribe_function *real, void **handle, cupti_c
 	program.user = user;
 	void *subscriber = atomic_load(&us.subscriber);
 	if (!subscriber) {
-		int result = real(&subscriber, on_callback, NULL);
-		if (result) {
+		/* Nor may our thread subscribe again meanwhile. */
+		keep_own_thread_out();
+		subscriber = atomic_load(&us.subscriber);
+		int result = subscriber ? CUPTI_OK : real(&subscriber, on_callback, NULL);
+		if (result)
 			atomic_store(&program.callback, NULL);
+		else
+			atomic_store(&us.subscriber, subscriber);
+		let_own_thread_in();
+		if (result)
 			return result;
-		}
-		atomic_store(&us.subscriber, subscriber);
 	}
 	*handle = subscriber;
 	return CUPTI_OK;
@@ -341,7 +342,8 @@ int cupti_share_subscribe_v2(cupti_subscribe_v2_function *real, void **handle,
 {
 	if (!is_concerned() || !atomic_load(&us.is_open) || atomic_load(&program.callback))
 		return real(handle, callback, user, parameters);
-	stand_back();
+	keep_own_thread_out();
+	hand_over();
 	atomic_store(&us.is_reset, 1);
 	void *subscriber = atomic_exchange(&us.subscriber, NULL);
 	if (subscriber)
@@ -350,6 +352,7 @@ int cupti_share_subscribe_v2(cupti_subscribe_v2_function *real, void **handle,
 	atomic_store(&program.has_flushed, result != 0);
 	if (!result)
 		atomic_store(&program.v2, *handle);
+	let_own_thread_in();
 	return result;
 }
 
@@ -472,17 +475,14 @@ int cupti_share_flush(int (*real)(uint32_t), uint32_t flag)
 	return result;
 }
 
-/* CUPTI leaves the process, and everything of the program's with it; our thread subscribes again.
- */
+/* CUPTI leaves the process, with everything of the program's; our thread subscribes again. */
 int cupti_share_finalize(int (*real)(void))
 {
 	if (!is_concerned())
 		return real();
-	if (atomic_load(&us.is_open)) {
-		stand_back();
-		atomic_store(&us.is_reset, 1);
-		wait_for_own_thread();
-	}
+	keep_own_thread_out();
+	hand_over();
+	atomic_store(&us.is_reset, atomic_load(&us.is_open));
 	void *subscriber = atomic_exchange(&us.subscriber, NULL);
 	if (subscriber && us.cupti)
 		cupti_failed_unsubscribe(us.cupti, subscriber);
@@ -494,6 +494,6 @@ int cupti_share_finalize(int (*real)(void))
 	atomic_store(&program.v2, NULL);
 	atomic_store(&program.has_flushed, 1);
 	memset((void *)&program.wanted, 0, sizeof(program.wanted));
-	atomic_store(&us.is_leaving, 0);
+	let_own_thread_in();
 	return result;
 }

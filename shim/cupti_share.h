@@ -35,10 +35,6 @@ bool cupti_share_enter(void);
 void cupti_share_leave(void);
 /* By our thread: takes CUPTI back once the program is done with it; true when that happened. */
 bool cupti_share_resume(void);
-/* When the program took CUPTI, the last time that it did, in ticks; and whether it has it now. */
-bool cupti_share_paused_since(uint64_t *begin_ticks);
-/* How often and how long the program has had CUPTI, the present time included. */
-uint32_t cupti_share_pauses(uint64_t *total_ns);
 void cupti_share_forget(void);
 
 /* ---- the program's side (wrap_cupti.c): each has the real function to forward to ---- */

@@ -22,6 +22,7 @@
 #include "cupti_find.h"
 #include "cupti_kinds.h"
 #include "cupti_others.h"
+#include "cupti_pauses.h"
 #include "cupti_share.h"
 #include "gpu_buffers.h"
 #include "gpu_events.h"
@@ -129,7 +130,7 @@ static void tell_pauses(void)
 {
 	char text[160];
 	uint64_t total_ns;
-	uint32_t pauses = cupti_share_pauses(&total_ns);
+	uint32_t pauses = cupti_pauses_count(&total_ns);
 	if (!pauses)
 		return;
 	pauses_told = pauses;
@@ -233,10 +234,10 @@ static void fetch(struct thread *thread, uint32_t forced)
 	bool is_back = cupti_share_resume();
 	thread_unmute(thread);
 	uint64_t total_ns, begin_ticks;
-	cupti_share_paused_since(&begin_ticks);
+	cupti_pauses_since(&begin_ticks);
 	if (is_back)
 		gpu_pause_mark(thread, begin_ticks);
-	if (is_back || cupti_share_pauses(&total_ns) != pauses_told)
+	if (is_back || cupti_pauses_count(&total_ns) != pauses_told)
 		tell_pauses();
 }
 
@@ -278,7 +279,7 @@ static void *activity_thread(void *unused)
 		fetch(thread, 1);
 		gpu_pause_end(thread);
 		tell_pauses();
-		if (cupti_share_paused_since(&begin_ticks))
+		if (cupti_pauses_since(&begin_ticks))
 			gpu_pause_mark(thread, begin_ticks);
 		thread_retire(thread);
 	}
