@@ -70,8 +70,9 @@ struct collector {
 	uint64_t sleep_ns;
 	uint64_t flush_done;
 	uint64_t polls;
-	bool write_failed;    /* said in the log already */
-	uint16_t session_end; /* enum session_end, 0: goes on */
+	uint64_t counts[RING_COUNT_LIMIT]; /* as told */
+	bool write_failed;		   /* said in the log already */
+	uint16_t session_end;		   /* enum session_end, 0: goes on */
 };
 
 #ifndef GPUTRACE_VERSION
@@ -184,6 +185,33 @@ static void tell_clock(struct collector *collector)
 
 	clocks_sample(collector->reader.clock_kind, &clock);
 	trace_writer_add(collector->writer, 0, &clock, sizeof(clock), NULL);
+}
+
+static void tell_number(struct collector *collector, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	trace_writer_info(collector->writer, key, text, NULL);
+}
+
+/* What the shim counts, where it has grown. */
+static void tell_counts(struct collector *collector)
+{
+	static const char *const keys[RING_COUNT_LIMIT] = {
+#define RING_COUNT(name, number, key) [number] = key,
+		RING_COUNTS(RING_COUNT)
+#undef RING_COUNT
+	};
+	struct ring_control *control = collector->reader.control;
+
+	for (size_t i = 0; control->version_minor >= RING_MINOR_COUNTS && i < RING_COUNT_LIMIT;
+	     i++) {
+		uint64_t count = atomic_load_explicit(&control->counts[i], memory_order_relaxed);
+
+		if (keys[i] && count > collector->counts[i])
+			tell_number(collector, keys[i], collector->counts[i] = count);
+	}
 }
 
 static void update_libraries(struct collector *collector, uint64_t now_ns)
@@ -315,6 +343,7 @@ static void poll_once(struct collector *collector)
 	if (now_ns >= collector->next_slow_ns) {
 		collector->next_slow_ns = now_ns + SLOW_NS;
 		tell_clock(collector);
+		tell_counts(collector);
 		drain_refresh(&collector->drain);
 		ring_reader_trim(&collector->reader);
 	}
@@ -341,14 +370,6 @@ static void run_round(struct collector *collector)
 
 /* ---- the end ---- */
 
-static void tell_number(struct collector *collector, const char *key, uint64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	trace_writer_info(collector->writer, key, text, NULL);
-}
-
 static void tell_own_cost(struct collector *collector)
 {
 	struct timespec used = {0};
@@ -371,7 +392,9 @@ static int finish(struct collector *collector, struct error *err)
 	drain_run(&collector->drain);
 	read_totals(collector, ticks, TOTALS_LAST);
 	drain_count_drops(&collector->drain);
-	if (collector->session_end == SESSION_EXITED) {
+	if (collector->session_end != SESSION_EXITED) {
+		tell_counts(collector); /* else the shim has told them */
+	} else {
 		do {
 			update_libraries(collector, now_ns);
 		} while (collector->libraries.is_unfinished &&

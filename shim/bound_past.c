@@ -2,7 +2,7 @@
 /*
  * Where a module calls what we wrap, its table of addresses tells whom: us, or CUDA's library
  * behind our back. Everything is read through the kernel, for another thread may be unloading a
- * module, and nothing asks the loader. Runs once, when a session ends normally.
+ * module, and nothing asks the loader. Runs when a session ends, and now and then before.
  */
 #include "bound_past.h"
 
@@ -27,6 +27,8 @@
 #define PAGE_BYTES    4096u
 #define TEXT_BYTES    1024u
 #define LIMIT_NS      20000000u
+#define FIRST_NS      1000000000u
+#define PAUSE_MAX_NS  32000000000u
 #if defined(__x86_64__)
 #define RELOCATES_DATA R_X86_64_GLOB_DAT
 #define RELOCATES_CALL R_X86_64_JUMP_SLOT
@@ -289,4 +291,32 @@ void bound_past_report(void)
 		session_info("calls.past", search.calls);
 	if (search.look_ups[0])
 		session_info("lookups.past", search.look_ups);
+}
+
+static bool add_module(const struct site_elf_module *module, void *context)
+{
+	uint64_t *state = context;
+	*state = (*state ^ module->load_address) * 0x100000001b3u + 1;
+	return false;
+}
+
+void bound_past_turn(void)
+{
+	static uint64_t session_ticks, next_ns, pause_ns, seen;
+	uint64_t now_ns = ticks_monotonic(), state = 0;
+
+	if (session_ticks != session_control->start_ticks) {
+		session_ticks = session_control->start_ticks;
+		seen = 0;
+		pause_ns = FIRST_NS;
+		next_ns = now_ns + pause_ns;
+	}
+	if (now_ns < next_ns)
+		return;
+	pause_ns = pause_ns < PAUSE_MAX_NS ? pause_ns * 2 : PAUSE_MAX_NS;
+	next_ns = now_ns + pause_ns;
+	site_elf_each_module(add_module, &state);
+	if (state != seen)
+		bound_past_report();
+	seen = state;
 }

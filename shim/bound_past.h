@@ -8,5 +8,8 @@
 
 /* Looks through the loaded modules, within 20 ms, and says in the session what it found. */
 void bound_past_report(void);
+/* The same on a thread of ours while the session goes on, for a job that will be killed: when other
+ * modules are loaded than at the last look, and ever more seldom, at last every 32 s. */
+void bound_past_turn(void);
 
 #endif

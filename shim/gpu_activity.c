@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bound_past.h"
 #include "callback_set.h"
 #include "cupti_copies.h"
 #include "cupti_failed.h"
@@ -228,6 +229,8 @@ static void fetch(struct thread *thread, uint32_t forced)
 	tell_overhead(forced != 0);
 	tell_managed();
 	cupti_failed_tell(&cupti, forced != 0);
+	if (!forced && !lifecycle_is_injected)
+		bound_past_turn();
 	if (is_ours || forced)
 		return;
 	thread_mute();

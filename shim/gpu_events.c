@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../collector/format/ring.h"
+#include "bound_past.h"
 #include "api/cuda_abi.h"
 #include "capture.h"
 #include "event_pairs.h"
@@ -281,13 +282,22 @@ static unsigned long long count_pending(void)
 	return pending;
 }
 
-static void tell(void)
+/* Once a second, where anything was added, and at the end. */
+static void tell(bool is_last)
 {
+	static uint64_t told_at_ns, told;
+	uint64_t now_ns = ticks_monotonic(), sum = 0;
 	char text[320];
 	unsigned long long captured = counted(EVENT_COUNT_CAPTURE),
 			   full = counted(EVENT_COUNT_FULL);
 	unsigned long long failed = counted(EVENT_COUNT_FAILED), gone = counted(EVENT_COUNT_GONE);
 	unsigned long long pending = count_pending();
+	for (int what = 0; what < EVENT_COUNTS; what++)
+		sum += counted(what);
+	if (!is_last && (sum == told || now_ns - told_at_ns < 1000000000u))
+		return;
+	told = sum;
+	told_at_ns = now_ns;
 	snprintf(
 		text, sizeof(text),
 		"%llu copies and %llu launches measured, %llu not (while a capture was open %llu, "
@@ -317,12 +327,15 @@ static void *events_thread(void *unused)
 	       !own_threads_are_last()) {
 		struct timespec period = {0, PERIOD_MS * 1000000};
 		syscall(SYS_futex, &stop, FUTEX_WAIT_PRIVATE, 0, &period, NULL, 0);
-		if (!atomic_load(&stop))
-			read_what_is_over(thread);
+		if (atomic_load(&stop))
+			continue;
+		read_what_is_over(thread);
+		tell(false);
+		bound_past_turn();
 	}
 	if (thread) {
 		read_what_is_over(thread);
-		tell();
+		tell(true);
 		thread_retire(thread);
 	}
 	atomic_store_explicit(&stopped, 1, memory_order_release);

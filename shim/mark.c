@@ -51,7 +51,7 @@ static struct {
 } * _Atomic memory;
 static pthread_key_t exit_key;
 static _Atomic uint32_t exit_key_state; /* 0 none, 1 being made, 2 there */
-static _Atomic uint64_t span_count, before_session, not_kept;
+static _Atomic uint64_t span_count, before_session;
 
 struct mark mark_of_text(const char *text, size_t length, unsigned int source)
 {
@@ -74,7 +74,7 @@ static struct thread *recording_thread(void)
 							   : call_thread_slow(EFFECT_QUIET);
 }
 
-static void count_unrecorded(_Atomic uint64_t *counter)
+static void count(_Atomic uint64_t *counter)
 {
 	if (lifecycle_reports_matter && thread_now != &thread_muted)
 		atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -84,7 +84,12 @@ static void count_unrecorded(_Atomic uint64_t *counter)
 static void count_gone(void)
 {
 	if (atomic_load_explicit(&lifecycle_mode, memory_order_relaxed) < LIFECYCLE_RECORDING)
-		count_unrecorded(&before_session);
+		count(&before_session);
+}
+
+static void count_not_kept(void)
+{
+	count(session_counter(RING_COUNT_MARKS_NOT_KEPT));
 }
 
 static uint64_t now(void)
@@ -136,7 +141,8 @@ static void thread_ended(void *stack)
 {
 	struct mark_stack *mine = stack;
 	if (mine->depth && lifecycle_reports_matter)
-		atomic_fetch_add_explicit(&not_kept, mine->depth, memory_order_relaxed);
+		atomic_fetch_add_explicit(session_counter(RING_COUNT_MARKS_NOT_KEPT), mine->depth,
+					  memory_order_relaxed);
 	atomic_store_explicit(&memory->used[mine->index], 0, memory_order_release);
 	if (stack_now == mine)
 		stack_now = NULL;
@@ -220,7 +226,7 @@ void mark_push(const struct mark *mark)
 	if (__builtin_expect(!stack || stack->depth == DEPTH_MAX, 0)) {
 		if (stack)
 			stack->too_deep++;
-		count_unrecorded(&not_kept);
+		count_not_kept();
 		return;
 	}
 	open_begin(&stack->open[stack->depth], mark, recording_thread());
@@ -261,7 +267,7 @@ void mark_step(uint64_t number)
 	struct thread *thread = recording_thread();
 	struct mark mark = mark_of_text("step", 4, MARK_API);
 	if (!stack) {
-		count_unrecorded(&not_kept);
+		count_not_kept();
 		return;
 	}
 	if (stack->step_is_open && thread)
@@ -298,7 +304,7 @@ uint64_t mark_start(const struct mark *mark, uint64_t id)
 	struct span *span = claim_span(id);
 	errno = saved_errno;
 	if (!span) {
-		count_unrecorded(&not_kept);
+		count_not_kept();
 		return id;
 	}
 	open_begin(&span->open, mark, recording_thread());
@@ -334,19 +340,14 @@ void mark_end(uint64_t id)
 
 /* ---- sessions ---- */
 
-static void tell(const char *key, _Atomic uint64_t *counter)
-{
-	char text[24];
-	uint64_t count = atomic_exchange(counter, 0);
-	if (!count)
-		return;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-	session_info(key, text);
-}
-
 void mark_session_begins(void)
 {
-	tell("marks.before_session", &before_session);
+	char text[24];
+	uint64_t gone = atomic_exchange(&before_session, 0);
+	if (!gone)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)gone);
+	session_info("marks.before_session", text);
 }
 
 void mark_session_ends(void)
@@ -361,7 +362,6 @@ void mark_session_ends(void)
 			write_mark(thread, &stack->open[i], 0, MARK_RANGE);
 		stack->step_is_open = stack->depth = 0;
 	}
-	tell("marks.not_kept", &not_kept);
 }
 
 void mark_after_fork(void)
@@ -377,5 +377,4 @@ void mark_after_fork(void)
 			atomic_store_explicit(&memory->used[i], 0, memory_order_relaxed);
 	}
 	atomic_store(&before_session, 0);
-	atomic_store(&not_kept, 0);
 }

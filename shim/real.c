@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "self.h"
+#include "session.h"
 #include "shim_log.h"
 #include "site_elf.h"
 
@@ -246,19 +247,12 @@ wrap_function real_find(const struct wrap_library *library, unsigned int node, u
 	return known;
 }
 
-static _Atomic uint64_t not_supported;
-
-uint64_t real_not_supported_count(void)
-{
-	return atomic_load(&not_supported);
-}
-
 wrap_function real_resolve(const struct wrap_library *library, unsigned int node, unsigned int row)
 {
 	wrap_function found = real_find(library, node, row);
 	if (found)
 		return found;
-	if (!atomic_fetch_add(&not_supported, 1))
+	if (!session_count(RING_COUNT_NOT_SUPPORTED))
 		SHIM_LOG(WARN, "no loaded library has %s: answering \"not supported\"",
 			 library->rows[row].name);
 	return library->not_supported;

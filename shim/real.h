@@ -19,9 +19,6 @@ wrap_function real_function(const struct wrap_library *library, unsigned int nod
 /* NULL when no loaded library has it. */
 wrap_function real_find(const struct wrap_library *library, unsigned int node, unsigned int row);
 
-/* How many look-ups ended in a not-supported function. */
-uint64_t real_not_supported_count(void);
-
 /* A function of a wrapped library that has no row, at a version node; NULL when there is none. */
 void *real_symbol(const struct wrap_library *library, unsigned int node, const char *name);
 /* A function of libcuda that is not wrapped, from the loaded library; NULL when there is none. */

@@ -41,7 +41,8 @@
 struct ring_control *session_control;
 pid_t session_pid;
 static _Atomic uint64_t last_flush_ns, last_notice_ns;
-static _Atomic uint64_t early_unrecorded; /* while there was no control region yet */
+/* While there was no control region yet. */
+static _Atomic uint64_t early_unrecorded, early_counts[RING_COUNT_LIMIT];
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -159,6 +160,8 @@ static int create_control(int *fd)
 	atomic_store_explicit(&control->memory_bytes, RING_CONTROL_BYTES, memory_order_relaxed);
 	atomic_store_explicit(&control->capture_enabled, 1, memory_order_release);
 	atomic_store(&control->unrecorded, atomic_exchange(&early_unrecorded, 0));
+	for (uint32_t i = 0; i < RING_COUNT_LIMIT; i++)
+		atomic_store(&control->counts[i], atomic_exchange(&early_counts[i], 0));
 	control->recording = totals_open();
 	session_control = control;
 	session_pid = getpid();
@@ -201,6 +204,7 @@ int session_open(void)
 		thread_now = own;
 		describe_process();
 		mark_session_begins();
+		site_report(false);
 		session_clock(NULL);
 		gpu_activity_start();
 	}
@@ -240,6 +244,23 @@ void session_notice_collector(void)
 	give_up_without_collector(control, now_ns);
 }
 
+/* For who reads the trace. The collector tells them too, for a job that does not come this far. */
+static void tell_counts(void)
+{
+	static const char *const keys[RING_COUNT_LIMIT] = {
+#define RING_COUNT(name, number, key) [number] = key,
+		RING_COUNTS(RING_COUNT)
+#undef RING_COUNT
+	};
+	for (uint32_t i = 0; i < RING_COUNT_LIMIT; i++) {
+		uint64_t count = atomic_load(&session_control->counts[i]);
+		char text[24];
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
+		if (count && keys[i])
+			session_info(keys[i], text);
+	}
+}
+
 void session_close(void)
 {
 	struct ring_control *control = session_control;
@@ -248,14 +269,10 @@ void session_close(void)
 	if (!control || session_pid != getpid())
 		return;
 	if (thread_now->is_live) {
-		uint64_t not_supported = real_not_supported_count();
-		char text[24];
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)not_supported);
-		if (not_supported)
-			session_info("calls.not_supported", text);
 		session_clock(NULL);
 		mark_session_ends();
-		site_report();
+		site_report(true);
+		tell_counts();
 		if (!lifecycle_is_injected)
 			bound_past_report();
 		thread_retire(thread_now);
@@ -282,6 +299,9 @@ void session_close(void)
 
 void session_forget(void)
 {
+	/* They were this process's before the fork. */
+	for (uint32_t i = 0; i < RING_COUNT_LIMIT; i++)
+		atomic_store(&early_counts[i], 0);
 	session_memory_forget();
 	collector_forget();
 	session_control = NULL;
@@ -293,6 +313,17 @@ void session_count_unrecorded(void)
 	struct ring_control *control = session_control;
 	atomic_fetch_add_explicit(control ? &control->unrecorded : &early_unrecorded, 1,
 				  memory_order_relaxed);
+}
+
+_Atomic uint64_t *session_counter(enum ring_count what)
+{
+	struct ring_control *control = session_control;
+	return control ? &control->counts[what] : &early_counts[what];
+}
+
+uint64_t session_count(enum ring_count what)
+{
+	return atomic_fetch_add_explicit(session_counter(what), 1, memory_order_relaxed);
 }
 
 void session_flush_wait(void)

@@ -55,6 +55,9 @@ int session_table_claim(uint32_t rows, uint32_t thread_id, uint64_t claimed_tick
 void session_table_retire(uint32_t slot);
 /* Calls that no ring could take. */
 void session_count_unrecorded(void);
+/* What else could not be recorded: the session's own count, or that of the session to come. */
+uint64_t session_count(enum ring_count what);
+_Atomic uint64_t *session_counter(enum ring_count what);
 
 /* Waits until everything committed so far is written: at most 20 ms, at most once a second. */
 void session_flush_wait(void);

@@ -23,6 +23,7 @@
 #endif
 
 uint32_t site_policy;
+static _Atomic uintptr_t facts_told;
 static uint8_t events[API_COUNT]; /* enum site_event; zero is one that always gets a site */
 static struct site_thread *memory[RING_SLOT_COUNT]; /* of each thread block, kept for the next */
 
@@ -55,6 +56,12 @@ void site_learn_kind(uint16_t api, unsigned int record_kind)
 	events[api] = (uint8_t)event;
 }
 
+static void put(void *context, const char *key, const char *value)
+{
+	(void)context;
+	session_info(key, value);
+}
+
 /* Copies a record of site_capture.c into the ring, after the libraries that its frames lie in. */
 static bool emit(void *context, const void *record, uint32_t size_bytes)
 {
@@ -76,6 +83,9 @@ static bool emit(void *context, const void *record, uint32_t size_bytes)
 		return false;
 	memcpy(room, record, size_bytes);
 	thread_commit(thread);
+	/* The interpreter is found, and asked whether it agrees, at some first call. */
+	if (!thread->in_hook)
+		site_report(false);
 	return true;
 }
 
@@ -114,25 +124,20 @@ void site_open(void)
 		.stacks = parsed < 0 ? SITE_STACKS_ALL : (enum site_stacks)parsed,
 		.emit = emit,
 		.ticks_per_us = session_control->clock_hz / 1000000,
+		.unrecorded = session_counter(RING_COUNT_NO_STACK),
 	};
 	memset(events, 0, sizeof(events));
+	atomic_store(&facts_told, 0);
 	site_capture_begin(&settings);
 	site_policy = settings.stacks;
 }
 
-static void put(void *context, const char *key, const char *value)
+void site_report(bool is_last)
 {
-	(void)context;
-	session_info(key, value);
-}
-
-void site_report(void)
-{
-	char text[32];
-	site_capture_facts(put, NULL);
-	if (site_capture_unrecorded()) {
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)site_capture_unrecorded());
-		session_info("stacks.unrecorded", text);
+	uintptr_t known = site_capture_facts_state();
+	if (is_last || atomic_load_explicit(&facts_told, memory_order_relaxed) != known) {
+		atomic_store_explicit(&facts_told, known, memory_order_relaxed);
+		site_capture_facts(put, NULL);
 	}
 }
 

@@ -32,8 +32,8 @@ void site_learn_kind(uint16_t api, unsigned int record_kind);
 
 /* Session start, before any thread records. */
 void site_open(void);
-/* Facts about the walks, as info records of the calling thread; at the session's end. */
-void site_report(void);
+/* Facts of how stacks are found, those that are new; at the end of a session all. */
+void site_report(bool is_last);
 void site_thread_attach(struct thread *thread);
 void site_thread_retire(struct thread *thread);
 void site_after_fork(void);

@@ -29,7 +29,6 @@ static _Atomic uint8_t name_states[NAME_CAPACITY];
 static struct site_set sites = {site_slots, site_states, SITE_CAPACITY, 0};
 static struct site_set names = {name_slots, name_states, NAME_CAPACITY, 0};
 static struct site_settings settings;
-static _Atomic uint64_t unrecorded;
 
 enum rate { RATE_ALWAYS, RATE_BY_RATE };
 
@@ -103,7 +102,6 @@ void site_capture_begin(const struct site_settings *wanted)
 	settings = *wanted;
 	site_set_clear(&sites);
 	site_set_clear(&names);
-	atomic_store_explicit(&unrecorded, 0, memory_order_relaxed);
 	if (settings.stacks & SITE_STACKS_PYTHON)
 		site_python_attach();
 	if (settings.stacks & SITE_STACKS_NATIVE)
@@ -114,11 +112,6 @@ void site_capture_after_fork(void)
 {
 	site_python_after_fork();
 	site_cache_after_fork();
-}
-
-uint64_t site_capture_unrecorded(void)
-{
-	return atomic_load_explicit(&unrecorded, memory_order_relaxed);
 }
 
 /* Whether a call gets a walk. The first sight of a return address does; an address that finds its
@@ -293,7 +286,8 @@ static uint64_t record_walk(struct walk *walk)
 	case SITE_SET_KNOWN:
 		return id;
 	case SITE_SET_FULL:
-		atomic_fetch_add_explicit(&unrecorded, 1, memory_order_relaxed);
+		if (settings.unrecorded)
+			atomic_fetch_add_explicit(settings.unrecorded, 1, memory_order_relaxed);
 		return 0;
 	case SITE_SET_CLAIMED:
 		break;
@@ -374,6 +368,14 @@ uint64_t site_capture(struct site_thread *me, const struct site_call *call)
 	atomic_signal_fence(memory_order_seq_cst);
 	me->is_busy = false;
 	return id;
+}
+
+uintptr_t site_capture_facts_state(void)
+{
+	const char *reason = site_python_reason();
+	if (reason)
+		return (uintptr_t)reason;
+	return 1u + (site_python_version() ? 2u : 0u) + (site_python_is_checked() ? 4u : 0u);
 }
 
 void site_capture_facts(void (*put)(void *context, const char *key, const char *value),

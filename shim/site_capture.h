@@ -45,6 +45,8 @@ struct site_settings {
 	/* Copies a whole record into the calling thread's ring. False: no room now. */
 	bool (*emit)(void *context, const void *record, uint32_t size_bytes);
 	uint64_t ticks_per_us; /* of the clock that now_ticks counts; 0: launches never by rate */
+	/* Counts sites that get no record because the table is full; may be NULL. */
+	_Atomic uint64_t *unrecorded;
 };
 
 /* Parses GPUTRACE_STACKS; NULL or "" is the default, all. -1: not a known word. */
@@ -73,11 +75,10 @@ struct site_call {
 /* The site of a call; 0: none by policy, or none to be had. Keeps errno. */
 uint64_t site_capture(struct site_thread *me, const struct site_call *call);
 
+/* Differs when the facts do; never 0. */
+uintptr_t site_capture_facts_state(void);
 /* Facts for info records, once per change: calls put(context, key, value) for each. */
 void site_capture_facts(void (*put)(void *context, const char *key, const char *value),
 			void *context);
-
-/* Sites that got no record because the table was full. */
-uint64_t site_capture_unrecorded(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define RING_MAGIC	   0x676e697265637467ull /* "gtcering" in little-endian bytes */
 #define RING_VERSION_MAJOR 1			 /* layouts of different majors never meet */
-#define RING_VERSION_MINOR 2			 /* a reader accepts any minor */
+#define RING_VERSION_MINOR 3			 /* a reader accepts any minor */
 
 #define RING_CONTROL_BYTES (128u * 1024) /* whole pages on 4, 16 and 64 KiB systems */
 #define RING_SLOTS_OFFSET  4096u
@@ -68,6 +68,8 @@ enum ring_slot_state {
 #define RING_MINOR_OWNERS 1
 /* Sessions from this minor on may have tables of totals. */
 #define RING_MINOR_TABLES 2
+/* ... and from this one on count in the control region what they could not record. */
+#define RING_MINOR_COUNTS 3
 #define RING_PAD_OWNER	  1u /* record_head.reserved of a ring_owner; of other padding 0 */
 
 struct ring_owner {
@@ -93,6 +95,22 @@ enum ring_recording {
 	RING_RECORD_SUMMED = 1,	 /* totals; single records only of what is rare */
 	RING_RECORD_SAMPLED = 2, /* totals, and single records of some launches */
 	RING_RECORD_BY_RATE = 3	 /* totals; all launches until a thread makes too many */
+};
+
+/*
+ * What the shim counts of what it could not record, each the info key that it has in the trace. It
+ * lies here so that a job that is killed leaves it, whatever its threads did last. A number is a
+ * place in ring_control.counts and is never used again for something else.
+ */
+#define RING_COUNTS(COUNT)                                                                         \
+	COUNT(NOT_SUPPORTED, 0, "calls.not_supported")                                             \
+	COUNT(NO_STACK, 1, "stacks.unrecorded")                                                    \
+	COUNT(MARKS_NOT_KEPT, 2, "marks.not_kept")
+enum ring_count {
+#define RING_COUNT(name, number, key) RING_COUNT_##name = (number),
+	RING_COUNTS(RING_COUNT)
+#undef RING_COUNT
+		RING_COUNT_LIMIT = 8
 };
 
 enum ring_mark_state { RING_MARK_FREE = 0, RING_MARK_WRITING = 1, RING_MARK_READY = 2 };
@@ -197,6 +215,8 @@ struct ring_control {
 	_Atomic uint32_t graphs_now;		     /* likewise; AS_STARTED: CUPTI is not in use */
 
 	uint32_t recording; /* enum ring_recording, before a collector comes; since 1.2 */
+	uint32_t reserved1;
+	_Atomic uint64_t counts[RING_COUNT_LIMIT]; /* by enum ring_count; since 1.3 */
 };
 
 static_assert(sizeof(struct ring_owner) == 24, "ring_owner has no holes");

@@ -157,7 +157,7 @@ int main(void)
 	printf("%-34s%8s%8s%8s\n", "ns per event at depth", "10", "20", "40");
 	for (size_t p = 0; p < 4; p++) {
 		struct site_settings settings = {(enum site_stacks)site_stacks_parse(policies[p]),
-						 drop, 0};
+						 drop, 0, NULL};
 
 		site_capture_begin(&settings);
 		thread = fresh(site_thread_bytes());

@@ -71,7 +71,7 @@ static struct site_thread *thread_state(void)
 EXPORT int probe_begin(const char *stacks)
 {
 	int parsed = site_stacks_parse(stacks);
-	struct site_settings settings = {(enum site_stacks)parsed, keep_record, 1000};
+	struct site_settings settings = {(enum site_stacks)parsed, keep_record, 1000, NULL};
 
 	if (parsed < 0)
 		return -1;

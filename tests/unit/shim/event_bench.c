@@ -12,6 +12,7 @@
 
 #include "../../../shim/api/cuda_abi.h"
 #include "../../../shim/gpu_events.h"
+#include "../../../shim/bound_past.h"
 #include "../../../shim/own_threads.h"
 #include "../../../shim/real.h"
 #include "../../../shim/session.h"
@@ -67,6 +68,10 @@ struct thread *thread_attach(void)
 void thread_retire(struct thread *thread)
 {
 	(void)thread;
+}
+
+void bound_past_turn(void)
+{
 }
 
 bool own_threads_are_last(void)

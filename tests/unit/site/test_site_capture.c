@@ -97,7 +97,7 @@ static struct site_thread *me;
 
 static void begin(enum site_stacks stacks)
 {
-	struct site_settings settings = {stacks, keep, 1000};
+	struct site_settings settings = {stacks, keep, 1000, NULL};
 
 	if (me)
 		munmap(me, site_thread_bytes());
