@@ -19,8 +19,11 @@ struct memory_amount memory_amount(uint64_t bytes)
 		value /= 1024;
 		unit++;
 	}
-	snprintf(amount.text, sizeof(amount.text), unit ? "%.2f %s" : "%.0f %s", value,
-		 units[unit]);
+	if (bytes == 1)
+		snprintf(amount.text, sizeof(amount.text), "1 byte");
+	else
+		snprintf(amount.text, sizeof(amount.text), unit ? "%.2f %s" : "%.0f %s", value,
+			 units[unit]);
 	return amount;
 }
 

@@ -3,6 +3,8 @@
  * GT103: the launching thread waits for a copy, the queue runs dry, and the GPU idles until the
  * thread has launched again. ".item()", "nonzero", "print(loss)" are such copies.
  */
+#include <stdio.h>
+
 #include "rule.h"
 #include "sync_gain.h"
 #include "text.h"
@@ -53,14 +55,20 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 {
 	struct finding *finding = rule_raise(context, charge->call);
 	double per_step = (double)charge->gaps / context->steady_steps;
+	double copies_ms = own_copies_ms(context, charge);
+	char copies[80] = "";
 	const char *api =
 		model_api_name(context->model, model_call_root(context->model, charge->call));
 
+	/* The gain can then be more than the cost, which nobody expects who is not told. */
+	if (copies_ms >= 0.005)
+		snprintf(copies, sizeof(copies),
+			 " The copies themselves, %.2f ms, are a part of the gain.", copies_ms);
 	finding->cost_ms = idle_ms;
 	finding->per_step = per_step;
 	sync_gain_set(context, finding, idle_ms);
 	finding->draws_from |= 1u << LEDGER_COPY;
-	finding->gain_high_ms += own_copies_ms(context, charge);
+	finding->gain_high_ms += copies_ms;
 	finding_number(finding, "idle_ms_per_step", idle_ms);
 	finding_number(finding, "waits_per_step", per_step);
 	finding_number(finding, "copy_bytes", (double)transfer->size_bytes);
@@ -72,11 +80,11 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 	if (charge->is_readback) {
 		finding_summary(finding,
 				"The GPU is idle for %.2f ms of each %s (%.1f %%) after the thread "
-				"waited for a %llu-byte result (%s, %s %s per %s).",
+				"waited for a %llu-byte result (%s, %s %s per %s).%s",
 				idle_ms, context->unit, rule_percent(context, idle_ms),
 				(unsigned long long)transfer->size_bytes, api,
 				text_count(per_step).text, text_noun(per_step, "wait", "waits"),
-				context->unit);
+				context->unit, copies);
 		finding_fix(finding,
 			    "Keep the value on the GPU and read it every N steps, or one step "
 			    "late from a pinned buffer with an event (.item(), .cpu(), "
@@ -85,10 +93,10 @@ static void raise(struct rule_context *context, const struct idle_charge *charge
 		finding_summary(
 			finding,
 			"The GPU is idle for %.2f ms of each %s (%.1f %%) after blocking copies of "
-			"%llu bytes (%s, %s per %s).",
+			"%llu bytes (%s, %s per %s).%s",
 			idle_ms, context->unit, rule_percent(context, idle_ms),
 			(unsigned long long)transfer->size_bytes, api, text_count(per_step).text,
-			context->unit);
+			context->unit, copies);
 		finding_fix(finding,
 			    "Use cudaMemcpyAsync with pinned memory and wait only where the "
 			    "data is used.");

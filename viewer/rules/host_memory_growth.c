@@ -8,6 +8,7 @@
 #include "memory_advice.h"
 #include "memory_series.h"
 #include "rule.h"
+#include "text.h"
 
 static bool has_pinned(const struct model *model)
 {
@@ -31,8 +32,9 @@ static void run(struct rule_context *context)
 	}
 	memory_trend_of(context->model, context->device, MEMORY_SERIES_PINNED, &trend);
 	if (trend.steps < MEMORY_TREND_STEPS) {
-		rule_not_judged(context, "%zu steady steps are in the file, a trend takes %d",
-				trend.steps, MEMORY_TREND_STEPS);
+		rule_not_judged(context, "%zu steady %s in the file, a trend takes %d", trend.steps,
+				text_noun((double)trend.steps, "step is", "steps are"),
+				MEMORY_TREND_STEPS);
 		return;
 	}
 	if (!trend.is_growing) {

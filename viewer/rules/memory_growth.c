@@ -7,6 +7,7 @@
 #include "memory_advice.h"
 #include "memory_series.h"
 #include "rule.h"
+#include "text.h"
 
 static void raise(struct rule_context *context, const struct memory_trend *trend, const char *whose)
 {
@@ -48,8 +49,9 @@ static void run(struct rule_context *context)
 	memory_trend_of(context->model, context->device,
 			has_framework ? MEMORY_SERIES_FRAMEWORK : MEMORY_SERIES_DEVICE, &trend);
 	if (trend.steps < MEMORY_TREND_STEPS)
-		rule_not_judged(context, "%zu steady steps are in the file, a trend takes %d",
-				trend.steps, MEMORY_TREND_STEPS);
+		rule_not_judged(context, "%zu steady %s in the file, a trend takes %d", trend.steps,
+				text_noun((double)trend.steps, "step is", "steps are"),
+				MEMORY_TREND_STEPS);
 	else if (trend.is_growing)
 		raise(context, &trend,
 		      has_framework ? "the framework's blocks" : "the driver's allocations");

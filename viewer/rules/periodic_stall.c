@@ -4,6 +4,7 @@
  * collection, logging, validation.
  */
 #include "rule.h"
+#include "text.h"
 
 #define EXCESS_PERCENT 1.0
 
@@ -80,9 +81,11 @@ static void run(struct rule_context *context)
 	double percent;
 
 	if (stalls->judged_steps < STALL_LEAST_STEPS) {
-		rule_not_judged(context,
-				"%zu steps after warm-up are too few to see a period (at least %d)",
-				stalls->judged_steps, STALL_LEAST_STEPS);
+		rule_not_judged(context, "%zu %s too few to see a period (at least %d)",
+				stalls->judged_steps,
+				text_noun((double)stalls->judged_steps, "step after warm-up is",
+					  "steps after warm-up are"),
+				STALL_LEAST_STEPS);
 		return;
 	}
 	percent = 100.0 * (double)stalls->periodic_ns / (double)stalls->judged_ns;

@@ -4,6 +4,7 @@
  * part of them grew.
  */
 #include "rule.h"
+#include "text.h"
 
 #define EXCESS_PERCENT 1.0
 /* One step alone may be the end of an epoch or of the program. */
@@ -99,9 +100,12 @@ static void run(struct rule_context *context)
 
 	if (stalls->judged_steps < STALL_LEAST_STEPS) {
 		rule_not_judged(context,
-				"%zu steps after warm-up are too few to know the usual one (at "
+				"%zu %s too few to know the usual one (at "
 				"least %d)",
-				stalls->judged_steps, STALL_LEAST_STEPS);
+				stalls->judged_steps,
+				text_noun((double)stalls->judged_steps, "step after warm-up is",
+					  "steps after warm-up are"),
+				STALL_LEAST_STEPS);
 		return;
 	}
 	slow = find_slow(context);

@@ -87,7 +87,7 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 {
 	struct finding *finding = rule_raise(context, sum->call);
 	const char *kernel = context->model->kernels[sum->kernel].short_name;
-	char capability[16];
+	char capability[16], others[112] = "";
 	double least, most, others_ms;
 
 	finding->cost_ms = busy_ms;
@@ -103,6 +103,12 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 	others_ms = OTHERS_HIGH * (ledger_part_ms(context->ledger, LEDGER_MEMORY_BOUND) +
 				   ledger_part_ms(context->ledger, LEDGER_ATTENTION));
 	finding->gain_high_ms += others_ms;
+	if (others_ms >= 0.005)
+		snprintf(others, sizeof(others),
+			 " In half precision all other kernels move fewer bytes, too: up to %.2f "
+			 "ms of "
+			 "the gain.",
+			 others_ms);
 	finding->draws_from = 1u << LEDGER_GEMM | 1u << LEDGER_CONV | OTHERS;
 	snprintf(capability, sizeof(capability), "%u.%u", major, minor);
 	finding_text(finding, "kernel", kernel);
@@ -117,8 +123,8 @@ static void raise(struct rule_context *context, const struct kernel_sum *sum, do
 		finding,
 		"Products and convolutions in fp32 run on CUDA cores for %.2f ms of each %s "
 		"(%.1f %%), most of it in %s; this GPU (compute capability %s) has Tensor "
-		"Cores.",
-		busy_ms, context->unit, rule_percent(context, busy_ms), kernel, capability);
+		"Cores.%s",
+		busy_ms, context->unit, rule_percent(context, busy_ms), kernel, capability, others);
 	if (major >= 8)
 		finding_fix(finding,
 			    "Allow TF32 (torch.set_float32_matmul_precision(\"high\"), "
