@@ -121,6 +121,16 @@ case_cupti_is_not_taken_down_at_exit() {
 	done
 }
 
+# A whole domain would call back for every call, some of its ids for every launch; a function for time stamps
+# for every record.
+case_callbacks_are_enabled_one_by_one() {
+	SIMCUDA_CUPTI_LOG=$work/calls traced "$runtime" copy 3 >/dev/null
+	local enabled=$(count "$work/calls" ' cuptiEnableCallback$')
+	[ "$enabled" -ge 20 ] && [ "$enabled" -le 400 ] || fail "$enabled callbacks are enabled"
+	has_not "$work/calls" ' cupti(EnableDomain|EnableAllDomains|ActivityRegisterTimestampCallback)$' "nothing whole"
+	has "$work/calls" ' cuptiGetTimestamp$' "the clock is read in pairs"
+}
+
 case_no_child_of_a_fork_calls_cupti() {
 	for mode in fork fork-cuda clone; do
 		rm -f "$out"/* "$work/calls"
