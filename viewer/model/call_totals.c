@@ -203,14 +203,30 @@ uint64_t call_totals_failed(const struct model *model, uint16_t api, uint32_t si
 	return failed;
 }
 
-bool call_totals_are_complete(const struct model *model, int64_t *until_ns)
+static bool says_of_itself(const struct model *model, const char *key)
+{
+	const char *value = model->source.info(model->source.context, key);
+
+	return value && strtoull(value, NULL, 10) > 0;
+}
+
+struct totals_span call_totals_span(const struct model *model)
 {
 	const struct trace_health *health = model->source.health;
+	bool is_damaged = health->damaged_bytes || health->damaged_chunks ||
+			  health->lost[RECORD_KIND_total] ||
+			  says_of_itself(model, "recovered.lost_records");
 
-	if (until_ns)
-		*until_ns = model->totals_complete_ns;
-	return health->session_end && !health->damaged_bytes && !health->damaged_chunks &&
-	       !health->lost[RECORD_KIND_total];
+	return (struct totals_span){
+		.has_begin = !says_of_itself(model, "rotation.dropped_segments"),
+		.has_end = health->session_end && !is_damaged,
+		.from_ns = model->totals_begin_ns,
+		/* Of a damaged file anything may be missing; the last chunk of one that is cut says
+		 * up to when it is whole. */
+		.until_ns = health->damaged_chunks || health->session_end
+				    ? 0
+				    : model->totals_complete_ns,
+	};
 }
 
 int64_t call_totals_length_ns(const struct model *model)

@@ -59,10 +59,14 @@ uint8_t call_total_destination_kind(const struct call_total *total);
 uint64_t call_total_least_bytes(const struct call_total *total);
 /* Calls of a function at a site that failed. */
 uint64_t call_totals_failed(const struct model *model, uint16_t api, uint32_t site);
-/* Whether all that was summed is in the totals; else *until_ns, unless NULL, is up to when it is, 0
- * where that is unknown: sums are read once a second, and what was not read is gone with the
- * collector that would have read it. */
-bool call_totals_are_complete(const struct model *model, int64_t *until_ns);
+/* What the totals are whole of. Sums are read once a second: what was not read is gone with the
+ * collector that would have read it, and what was read goes with segments that are dropped. */
+struct totals_span {
+	bool has_begin; /* else nothing is there of what was before from_ns */
+	bool has_end;	/* else what is later than until_ns may be missing; 0: anything may */
+	int64_t from_ns, until_ns;
+};
+struct totals_span call_totals_span(const struct model *model);
 /* Length of the time that the totals are of. */
 int64_t call_totals_length_ns(const struct model *model);
 

@@ -149,18 +149,21 @@ static void print_rest(FILE *to, const struct call_total *rows, size_t from, siz
 		count - from);
 }
 
-/* "Host calls, exact totals", or up to when they are. */
+/* "Host calls, exact totals", or of what time they are. */
 static void add_title(struct text *text, const struct run_report *run, bool is_gpu)
 {
-	int64_t until_ns;
+	const struct totals_span span = call_totals_span(run->model);
 
 	text_add(text, is_gpu ? "GPU work, " : "Host calls, ");
-	if (call_totals_are_complete(run->model, &until_ns))
+	if (span.has_begin && span.has_end) {
 		text_add(text, "exact totals");
-	else if (until_ns > 0)
-		text_addf(text, "totals up to %.3f s", (double)until_ns / 1e9);
-	else
-		text_add(text, "incomplete totals");
+		return;
+	}
+	text_add(text, span.has_end || span.until_ns > 0 ? "totals" : "incomplete totals");
+	if (!span.has_begin)
+		text_addf(text, " since %.3f s", (double)span.from_ns / 1e9);
+	if (!span.has_end && span.until_ns > 0)
+		text_addf(text, " up to %.3f s", (double)span.until_ns / 1e9);
 }
 
 static void print_table(FILE *to, const struct run_report *run, bool is_gpu, const char *bold,
@@ -245,8 +248,7 @@ void report_totals_json(struct json *json, const struct run_report *run)
 {
 	const struct model *model = run->model;
 	const char *mode = model->source.info(model->source.context, "recording.mode");
-	int64_t until_ns;
-	bool is_complete = call_totals_are_complete(model, &until_ns);
+	const struct totals_span span = call_totals_span(model);
 
 	if (!model->total_count) {
 		json_null(json, "totals");
@@ -255,11 +257,15 @@ void report_totals_json(struct json *json, const struct run_report *run)
 	json_object(json, "totals");
 	json_text(json, "recording", mode ? mode : "unknown");
 	json_number(json, "length_ms", milliseconds(call_totals_length_ns(model)));
-	json_flag(json, "is_complete", is_complete);
-	if (is_complete || until_ns <= 0)
+	json_flag(json, "is_complete", span.has_begin && span.has_end);
+	if (span.has_begin)
+		json_null(json, "complete_since_s");
+	else
+		json_number(json, "complete_since_s", (double)span.from_ns / 1e9);
+	if (span.has_end || span.until_ns <= 0)
 		json_null(json, "complete_up_to_s");
 	else
-		json_number(json, "complete_up_to_s", (double)until_ns / 1e9);
+		json_number(json, "complete_up_to_s", (double)span.until_ns / 1e9);
 	add_rows(json, run, "calls", false);
 	add_rows(json, run, "gpu_work", true);
 	json_end_object(json);

@@ -253,6 +253,7 @@ static void check_losses(const struct model *model, struct quality *quality)
 static void check_totals(const struct model *model, struct quality *quality)
 {
 	const char *mode = model->source.info(model->source.context, "recording.mode");
+	const struct totals_span span = call_totals_span(model);
 	struct text text;
 
 	text_init(&text);
@@ -262,9 +263,12 @@ static void check_totals(const struct model *model, struct quality *quality)
 	else
 		text_addf(&text, "Launches were not all recorded singly (%s).",
 			  mode ? mode : "sampled");
-	text_add(&text, call_totals_are_complete(model, NULL)
-				? " The totals are exact;"
-				: " The totals lack what came last (GT904);");
+	if (!span.has_end)
+		text_add(&text, " The totals may lack what came last (GT904);");
+	else if (!span.has_begin)
+		text_add(&text, " The totals are of what was kept (GT909);");
+	else
+		text_add(&text, " The totals are exact;");
 	text_add(&text, " ledger, steps and what rests on them are not judged.");
 	quality_add(quality, "GT914", "totals", (double)model->total_count, text_take(&text));
 }
@@ -294,16 +298,15 @@ static void check_blind(const struct model *model, struct quality *quality)
 /* Up to when totals are whole, where that is not to the end. */
 static void add_totals_ending(struct text *text, const struct model *model)
 {
-	int64_t until_ns;
+	const struct totals_span span = call_totals_span(model);
 
-	if (model->recording == RECORDED_ALL || call_totals_are_complete(model, &until_ns))
+	if (model->recording == RECORDED_ALL || span.has_end)
 		return;
-	if (until_ns > 0)
-		text_addf(
-			text,
-			", totals up to %.3f s: what was called or done later, to the end that is "
-			"not known, is missing from them",
-			(double)until_ns / 1e9);
+	if (span.until_ns > 0)
+		text_addf(text,
+			  ", totals up to %.3f s: what was called or done later is missing from "
+			  "them",
+			  (double)span.until_ns / 1e9);
 	else
 		text_add(text, "; no total is complete for sure");
 }
