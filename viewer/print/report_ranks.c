@@ -91,7 +91,10 @@ static void print_places(FILE *to, const struct job_ranks *job)
 			snprintf(node, sizeof(node), "%d", rank->gpu_node);
 		fprintf(to, "  %4lld ", (long long)rank->rank);
 		print_cell(to, rank->host, 16);
-		fprintf(to, " %8lld %4u ", (long long)rank->pid, rank->ordinal);
+		if (rank->pid >= 0)
+			fprintf(to, " %8lld %4u ", (long long)rank->pid, rank->ordinal);
+		else
+			fprintf(to, " %8s %4u ", "?", rank->ordinal);
 		print_cell(to, rank->pci, 13);
 		fprintf(to, " %8s", node);
 		fprintf(to, " %7s ", rank->nodes_allowed ? rank->nodes_allowed : "?");

@@ -119,18 +119,12 @@ static const char *part_colour(const struct page *page, const struct ledger_row 
 static void print_ledger(const struct page *page, const struct device_report *device)
 {
 	double sum_ms = 0, sum_percent = 0;
+	char *length = report_length_text(device);
 
-	if (device->model->steps.source == STEPS_NONE)
-		fprintf(page->to, "\n  %sWhere the run goes%s (%.3f ms)\n", BOLD(page), PLAIN(page),
-			device->step_ms);
-	else
-		fprintf(page->to,
-			"\n  %sWhere a steady step goes%s (%zu of them, mean %.3f ms, median %.3f, "
-			"MAD %.3f, "
-			"p95 %.3f)\n",
-			BOLD(page), PLAIN(page),
-			device->model->devices[device->device].ledger.steady_count, device->step_ms,
-			device->steps_ms.median, device->steps_ms.mad, device->steps_ms.p95);
+	fprintf(page->to, "\n  %sWhere %s goes%s (%s)\n", BOLD(page),
+		device->model->steps.source == STEPS_NONE ? "the run" : "a steady step",
+		PLAIN(page), length);
+	free(length);
 	for (int part = 0; part < LEDGER_PART_COUNT; part++) {
 		const struct ledger_row *row = &device->rows[part];
 

@@ -98,6 +98,19 @@ char *report_work_text(const struct device_report *device)
 	return text_take(&text);
 }
 
+char *report_length_text(const struct device_report *device)
+{
+	size_t steps = device->model->devices[device->device].ledger.steady_count;
+
+	if (device->model->steps.source == STEPS_NONE)
+		return text_format("%.3f ms", device->step_ms);
+	if (steps == 1)
+		return text_format("1 of them, %.3f ms", device->step_ms);
+	return text_format("%zu of them, mean %.3f ms, median %.3f, MAD %.3f, p95 %.3f", steps,
+			   device->step_ms, device->steps_ms.median, device->steps_ms.mad,
+			   device->steps_ms.p95);
+}
+
 bool report_has_place(const struct finding *finding)
 {
 	return finding->call != MODEL_NONE || finding->site;

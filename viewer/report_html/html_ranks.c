@@ -24,7 +24,10 @@ static void add_rank(struct text *page, const struct rank_summary *rank, bool is
 
 	text_addf(page, "<tr><td>%lld</td>", (long long)rank->rank);
 	add_cell(page, rank->host);
-	text_addf(page, "<td>%lld</td><td>%u</td>", (long long)rank->pid, rank->ordinal);
+	if (rank->pid >= 0)
+		text_addf(page, "<td>%lld</td><td>%u</td>", (long long)rank->pid, rank->ordinal);
+	else
+		text_addf(page, "<td>?</td><td>%u</td>", rank->ordinal);
 	add_cell(page, rank->pci);
 	if (rank->gpu_node >= 0)
 		text_addf(page, "<td>%d</td>", rank->gpu_node);

@@ -199,6 +199,7 @@ static void add_device(struct text *page, const struct device_report *device,
 {
 	const struct model_device *of = &device->model->devices[device->device];
 	char *work = report_work_text(device);
+	char *length = report_length_text(device);
 
 	text_addf(page, "<h2>GPU %u: ", of->ordinal);
 	text_add_html(page, of->name);
@@ -206,14 +207,12 @@ static void add_device(struct text *page, const struct device_report *device,
 		  of->is_simulated
 			  ? " <span class=\"simulated\">simulated: every time is modelled</span>"
 			  : "");
-	if (device->has_ledger && device->model->steps.source == STEPS_NONE)
-		text_addf(page, "<p>The whole run: %.3f ms</p>\n", device->step_ms);
-	else if (device->has_ledger)
-		text_addf(page,
-			  "<p>Mean of %zu steady steps: %.3f ms (median %.3f, MAD %.3f, p95 "
-			  "%.3f)</p>\n",
-			  of->ledger.steady_count, device->step_ms, device->steps_ms.median,
-			  device->steps_ms.mad, device->steps_ms.p95);
+	if (device->has_ledger)
+		text_addf(page, "<p>%s: %s</p>\n",
+			  device->model->steps.source == STEPS_NONE ? "The whole run"
+								    : "Steady steps",
+			  length);
+	free(length);
 	if (device->has_ledger)
 		add_ledger(page, device);
 	if (!call_totals_replace_calls(device->model))

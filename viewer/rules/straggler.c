@@ -27,6 +27,7 @@ static void raise(struct rule_context *context, const struct job_ranks *job, con
 	struct finding *finding = rule_raise(context, MODEL_NONE);
 	char *names = names_of(job, late, count);
 	uint64_t entered_last = 0;
+	struct text summary;
 	double excess_ms;
 	enum ledger_part part = job_ranks_excess(job, late[0], &excess_ms);
 
@@ -40,16 +41,25 @@ static void raise(struct rule_context *context, const struct job_ranks *job, con
 	finding_number(finding, "late_share_percent", 100 * share);
 	finding_number(finding, "entered_last", (double)entered_last);
 	finding_number(finding, "matched_collectives", (double)job->matched);
-	finding_text(finding, "excess_part", ledger_part_key(part));
-	finding_number(finding, "excess_ms_per_step", excess_ms);
-	finding_summary(finding,
-			"%s %s %s last to %llu of %zu collectives and %s the others waiting for "
-			"%.2f ms per step, %.0f %% of all such waiting. %s %lld spends %.2f ms per "
-			"step more than the others in \"%s\".",
-			count == 1 ? "Rank" : "Ranks", names, count == 1 ? "comes" : "come",
-			(unsigned long long)entered_last, job->matched,
-			count == 1 ? "keeps" : "keep", late_ms, 100 * share, "Rank",
-			(long long)job->items[late[0]].rank, excess_ms, ledger_part_label(part));
+	if (excess_ms > 0) {
+		finding_text(finding, "excess_part", ledger_part_key(part));
+		finding_number(finding, "excess_ms_per_step", excess_ms);
+	}
+	text_init(&summary);
+	text_addf(&summary,
+		  "%s %s %s last to %llu of %zu collectives and %s the others waiting for %.2f ms "
+		  "per "
+		  "step, %.0f %% of all such waiting.",
+		  count == 1 ? "Rank" : "Ranks", names, count == 1 ? "comes" : "come",
+		  (unsigned long long)entered_last, job->matched, count == 1 ? "keeps" : "keep",
+		  late_ms, 100 * share);
+	/* A rank without steps cannot be compared part by part. */
+	if (excess_ms > 0)
+		text_addf(&summary,
+			  " Rank %lld spends %.2f ms per step more than the others in \"%s\".",
+			  (long long)job->items[late[0]].rank, excess_ms, ledger_part_label(part));
+	finding_summary(finding, "%s", text_string(&summary));
+	text_fini(&summary);
 	finding_fix(
 		finding,
 		"Look at the findings of rank %lld: gputrace report --rank %lld on these files. "
