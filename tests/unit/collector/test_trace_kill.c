@@ -27,6 +27,14 @@
 #define THREADS 3u
 #define MAX_ID	200000u
 
+/* Cut and changed at every byte; a sanitizer, which makes opening a file ten times as slow, gets a
+ * part of them. */
+#ifdef __SANITIZE_ADDRESS__
+#define BYTE_STEP 7
+#else
+#define BYTE_STEP 1
+#endif
+
 static char live_path[512], copy_path[512];
 
 /* What the writer was given and what it said is on disk. */
@@ -286,7 +294,7 @@ static void a_file_cut_at_any_byte_gives_a_clear_answer(void **state)
 	fd = open(copy_path, O_RDWR);
 	bytes = lseek(fd, 0, SEEK_END);
 	lowest = bytes > 65536 ? bytes - 65536 : 0;
-	for (long length = bytes; length >= lowest; length--) {
+	for (long length = bytes; length >= lowest; length -= BYTE_STEP) {
 		assert_int_equal(ftruncate(fd, length), 0);
 		expect_clear_answer(60 * 12);
 	}
@@ -308,7 +316,7 @@ static void a_complete_file_cut_at_any_byte_gives_a_clear_answer(void **state)
 	fd = open(copy_path, O_RDWR);
 	bytes = lseek(fd, 0, SEEK_END);
 	assert_true(bytes < 65536);
-	for (long length = bytes - 1; length >= 0; length--) {
+	for (long length = bytes - 1; length >= 0; length -= BYTE_STEP) {
 		assert_int_equal(ftruncate(fd, length), 0);
 		expect_clear_answer(3000);
 	}
@@ -396,7 +404,7 @@ static void a_byte_that_flips_gives_a_clear_answer(void **state)
 		copy_file(live_path, copy_path, -1);
 		fd = open(copy_path, O_RDWR);
 		bytes = lseek(fd, 0, SEEK_END);
-		for (long at = 0; at < bytes; at++) {
+		for (long at = 0; at < bytes; at += BYTE_STEP) {
 			uint8_t byte, flipped;
 
 			assert_int_equal(pread(fd, &byte, 1, at), 1);

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@
 #define FLUSH_ROWS 4000u
 #define NAMES	   50u
 
-static char dir[512], path[600];
+static char dir[512], path[600], copy_path[600];
 static int dir_fd;
 static struct trace_writer *writer;
 
@@ -84,14 +84,14 @@ static uint64_t file_bytes(void)
 }
 
 /* The newest calls without a gap, all of which have their names. Returns how many. */
-static uint32_t expect_newest(uint32_t last)
+static uint32_t expect_newest(const char *from, uint32_t last)
 {
 	struct trace_rows rows;
 	struct trace *trace;
 	struct error err = {0};
 	uint32_t count, first;
 
-	if (trace_open(path, &trace, &err) < 0)
+	if (trace_open(from, &trace, &err) < 0)
 		fail_msg("%s", err.text);
 	for (uint64_t id = 1; id <= NAMES; id++)
 		assert_string_equal(trace_name(trace, NAME_API, id), "aFunction");
@@ -160,7 +160,7 @@ static void a_file_stays_below_its_size_and_keeps_the_newest(void **state)
 	/* The tail of uncompressed rows is not final: it may stand above. */
 	assert_in_range(largest, MAX_BYTES / 2, MAX_BYTES + 4 * MIB);
 	assert_in_range(file_bytes(), MAX_BYTES / 3, MAX_BYTES);
-	assert_in_range(expect_newest(total), 100000, total / 2);
+	assert_in_range(expect_newest(path, total), 100000, total / 2);
 	expect_whole();
 	expect_no_other_file();
 	assert_true(info_number("rotation.dropped_segments") > 8);
@@ -173,7 +173,7 @@ static void a_file_below_its_size_keeps_everything(void **state)
 	create(MAX_BYTES, 0);
 	add_calls(1, 100000);
 	assert_int_equal(trace_writer_finish(writer, SESSION_EXITED, NULL), 0);
-	assert_int_equal(expect_newest(100000), 100000);
+	assert_int_equal(expect_newest(path, 100000), 100000);
 	assert_int_equal(info_number("rotation.dropped_segments"), 0);
 }
 
@@ -195,80 +195,80 @@ static void the_last_part_is_kept_at_least_as_long_as_asked(void **state)
 	assert_true(info_number("rotation.dropped_segments") > 0);
 	/* Pauses are longer on a busy machine, never shorter: time to keep is at most 40 of them.
 	 */
-	assert_in_range(expect_newest(id - 1), 2000, (id - 1) / 2);
+	assert_in_range(expect_newest(path, id - 1), 2000, (id - 1) / 2);
 }
 
 /* ---- death ---- */
 
-static unsigned int writes_left;
+/* The writer as seen from its writes, at some of which it might have died. */
+static struct {
+	unsigned int writes, looked_at;
+	uint32_t flushed; /* calls that were said to be on disk */
+} life;
+
+/* Who reads waits for a writer that lives; what a dead one leaves is looked at in a copy. */
+static void copy_file(void)
+{
+	int in = open(path, O_RDONLY | O_CLOEXEC);
+	int out = open(copy_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(in >= 0 && out >= 0);
+	while (sendfile(out, in, NULL, MIB) > 0)
+		;
+	assert_int_equal(lseek(out, 0, SEEK_END), lseek(in, 0, SEEK_END));
+	close(in);
+	close(out);
+}
+
+/* What was being written may have arrived whole or not. */
+static void expect_flushed(void)
+{
+	struct trace_rows rows;
+	uint32_t last_id = 0;
+
+	copy_file();
+	trace_rows_of_file(copy_path, &rows);
+	for (size_t i = 0; i < rows.kinds[RECORD_KIND_call].count; i++) {
+		const struct record_call *call = trace_rows_at(&rows, RECORD_KIND_call, i);
+
+		last_id = call->call.call_id > last_id ? call->call.call_id : last_id;
+	}
+	trace_rows_free(&rows);
+	assert_in_range(last_id, life.flushed, life.flushed + 20000);
+	expect_newest(copy_path, last_id);
+	life.looked_at++;
+}
 
 static ssize_t dying_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {
-	if (writes_left-- == 0) {
-		ssize_t done = pwrite(fd, data, bytes / 2, offset);
+	const char *rest = data;
+	size_t half = bytes / 2;
 
-		_exit(done < 0 ? 2 : 1);
-	}
-	return pwrite(fd, data, bytes, offset);
+	life.writes++;
+	if (life.writes < 150 || life.writes % 17)
+		return pwrite(fd, data, bytes, offset);
+	assert_int_equal(pwrite(fd, data, half, offset), half);
+	expect_flushed();
+	assert_int_equal(pwrite(fd, rest + half, bytes - half, offset + (off_t)half), bytes - half);
+	return (ssize_t)bytes;
 }
-
-/* In a child: what was flushed last before it died comes back. */
-static uint32_t write_until_death(unsigned int writes)
-{
-	int pipe_fds[2];
-	uint32_t flushed = 0, told;
-	pid_t child;
-
-	assert_int_equal(pipe(pipe_fds), 0);
-	child = fork();
-	if (child == 0) {
-		create(MAX_BYTES, 0);
-		writes_left = writes;
-		trace_output_pwrite = dying_pwrite;
-		for (uint32_t id = 1;; id += 20000) {
-			add_calls(id, 20000);
-			if (trace_writer_flush(writer, NULL) == 0) {
-				told = id + 19999;
-				if (write(pipe_fds[1], &told, sizeof(told)) < 0)
-					_exit(3);
-			}
-		}
-	}
-	close(pipe_fds[1]);
-	while (read(pipe_fds[0], &told, sizeof(told)) == (ssize_t)sizeof(told))
-		flushed = told;
-	close(pipe_fds[0]);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	return flushed;
-}
-
-/* Each round encodes all that was written before: a sanitizer makes that slow. */
-#ifdef __SANITIZE_ADDRESS__
-#define WRITES_STEP 43
-#else
-#define WRITES_STEP 19
-#endif
 
 static void a_writer_may_die_at_any_write(void **state)
 {
 	(void)state;
-	for (unsigned int writes = 150; writes < 450; writes += WRITES_STEP) {
-		uint32_t flushed = write_until_death(writes);
-		struct trace_rows rows;
-		const struct record_call *last;
-		uint32_t last_id = 0;
-
-		trace_rows_of_file(path, &rows);
-		for (size_t i = 0; i < rows.kinds[RECORD_KIND_call].count; i++) {
-			last = trace_rows_at(&rows, RECORD_KIND_call, i);
-			last_id = last->call.call_id > last_id ? last->call.call_id : last_id;
-		}
-		trace_rows_free(&rows);
-		/* What died in the middle of its write may have arrived whole or not. */
-		assert_in_range(last_id, flushed, flushed + 20000);
-		expect_newest(last_id);
-		unlink(path);
+	memset(&life, 0, sizeof(life));
+	create(MAX_BYTES, 0);
+	trace_output_pwrite = dying_pwrite;
+	for (uint32_t id = 1; life.writes < 450; id += 20000) {
+		add_calls(id, 20000);
+		assert_int_equal(trace_writer_flush(writer, NULL), 0);
+		life.flushed = id + 19999;
 	}
+	trace_output_pwrite = pwrite;
+	assert_in_range(life.looked_at, 16, 24);
+	assert_int_equal(trace_writer_finish(writer, SESSION_EXITED, NULL), 0);
+	assert_true(info_number("rotation.dropped_segments") > 0);
+	unlink(copy_path);
 }
 
 static ssize_t no_second_file(int fd, const void *data, size_t bytes, off_t offset)
@@ -296,7 +296,7 @@ static void without_room_for_a_second_file_everything_stays_and_it_is_said(void 
 	}
 	assert_int_equal(trace_writer_finish(writer, SESSION_EXITED, NULL), 0);
 	trace_output_pwrite = pwrite;
-	assert_int_equal(expect_newest(1000000), 1000000);
+	assert_int_equal(expect_newest(path, 1000000), 1000000);
 	expect_whole();
 	expect_no_other_file();
 	assert_int_equal(trace_open(path, &trace, &err), 0);
@@ -309,6 +309,7 @@ static int make_dir(void **state)
 	(void)state;
 	snprintf(dir, sizeof(dir), "%s", session_make_dir());
 	snprintf(path, sizeof(path), "%s/rotated.gtrace", dir);
+	snprintf(copy_path, sizeof(copy_path), "%s/copy.gtrace", dir);
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return dir_fd < 0;
 }
