@@ -12,8 +12,12 @@ LAYERS, BYTES = 8, 4 << 20
 ROWS = {"two": "exposed_allreduce --ranks 2", "cured": "exposed_allreduce --ranks 2",
         "four": "exposed_allreduce --ranks 4", "four_cured": "exposed_allreduce --ranks 4",
         "train": "train_loop --ranks 4", "train_cured": "train_loop --ranks 4"}
-# Say that other programs run on these cores: of this machine, not of the sample.
-ABOUT_THIS_MACHINE = {"GT509"}
+
+
+def is_about_sample(finding):
+    """Not that other programs run on these cores, and that they made steps slow that made no call."""
+    return finding["id"] != "GT509" and not (
+        finding["id"] == "GT508" and finding["evidence"]["part"].startswith("idle_"))
 
 
 def finding(findings, identity):
@@ -100,14 +104,14 @@ def main():
             expect("exposed_allreduce.cu" in exposed["site"], f"site {exposed['site']}")
         expect(not finding(findings, "GT610"), "GT610 without micro-batches")
     if case.endswith("cured"):
-        left = [f["id"] for f in findings if f["id"] not in ABOUT_THIS_MACHINE]
+        left = [f["id"] for f in findings if is_about_sample(f)]
         expect(not left, f"the cured twin has {left}")
     if case == "bound":
         check_binding(expect, ranks, found, text)
     if case == "train":
         expect(job["world_size"] == 4, f"world size {job['world_size']}")
         expect(job["matched_collectives"] >= 5, f"{job['matched_collectives']} sums matched")
-        expect({f["id"] for f in findings} - ABOUT_THIS_MACHINE ==
+        expect({f["id"] for f in findings if is_about_sample(f)} ==
                {"GT201", "GT103", "GT503", "GT601"}, f"findings {[f['id'] for f in findings]}")
         expect(all(r["ledger_ms"]["exposed_communication"] > 0 for r in ranks), "nothing summed")
     if case == "accumulating":
@@ -139,7 +143,7 @@ def main():
     if not problems and case.endswith("cured"):
         say_cell(ROWS[case], "twin", f"silent, {device['ledger']['step_median_ms']:.2f} ms")
     elif not problems and case in ROWS:
-        say_findings(ROWS[case], [f for f in findings if f["id"] not in ABOUT_THIS_MACHINE])
+        say_findings(ROWS[case], [f for f in findings if is_about_sample(f)])
     return 1 if problems else 0
 
 

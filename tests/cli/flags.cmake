@@ -8,10 +8,11 @@
 set(flag_variants shared static-simulated driver get-proc-address)
 set(flags_expected "")
 
-# flags_test(NAME SCRIPT VARIANT ROWS row... CELLS cell... ARGS argument... [SERIAL]): a cli_test that
-# fills CELLS in all of ROWS. SERIAL: its work completes on the wall clock, so it runs alone.
+# flags_test(NAME SCRIPT VARIANT ROWS row... CELLS cell... ARGS argument... [SERIAL | TIMED]): a
+# cli_test that fills CELLS in all of ROWS. Where work completes on the wall clock: TIMED runs beside no
+# other of its kind, SERIAL, whose numbers are narrow, beside nothing.
 function(flags_test name script variant)
-  cmake_parse_arguments(F "SERIAL" "" "ROWS;CELLS;ARGS" ${ARGN})
+  cmake_parse_arguments(F "SERIAL;TIMED" "" "ROWS;CELLS;ARGS" ${ARGN})
   cli_test(${name} ${script} ${F_ARGS})
   set(cells)
   foreach(row IN LISTS F_ROWS)
@@ -25,6 +26,9 @@ function(flags_test name script variant)
     ENVIRONMENT "FLAGS_CELLS=${text};FLAGS_VARIANT=${variant};FLAGS_ROW=${row}")
   if(F_SERIAL)
     set_tests_properties(cli_${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(F_TIMED)
+    set_tests_properties(cli_${name} PROPERTIES RESOURCE_LOCK timing)
   endif()
   list(JOIN cells "\n" text)
   string(APPEND flags_expected "${text}\n")
@@ -77,7 +81,7 @@ foreach(variant IN LISTS flag_variants)
   flags_log(train_loop train_loop train_loop "--steps 6" "--steps 6 --cured")
 
   flags_test(placement_${variant} placement ${variant} ROWS cross_numa CELLS finding twin
-    ARGS ${variant} SERIAL)
+    ARGS ${variant} TIMED)
   flags_log(cross_numa cross_numa cross_numa "MACHINE=cross-numa --steps 6"
     "MACHINE=cross-numa --steps 6 --cured")
 
@@ -93,22 +97,22 @@ foreach(variant IN LISTS flag_variants)
 
   foreach(sample IN ITEMS alloc_churn pinning_in_loop)
     flags_test(memory_${sample}_${variant} memory_report ${variant} ROWS ${sample} CELLS finding twin
-      ARGS ${sample} ${variant} SERIAL)
+      ARGS ${sample} ${variant} TIMED)
     flags_log(${sample} ${sample} ${sample} "--steps 6" "--steps 6 --cured")
   endforeach()
 
   foreach(sample IN ITEMS downgraded_link peer_staged shared_uplink)
     flags_test(link_${sample}_${variant} link ${variant} ROWS ${sample}
-      CELLS finding twin log log_twin live live_twin ARGS ${sample} ${variant} SERIAL)
+      CELLS finding twin log log_twin live live_twin ARGS ${sample} ${variant} TIMED)
   endforeach()
 
   flags_test(resting_link_${variant} resting_link ${variant} ROWS "downgraded_link --pause-ms"
-    CELLS finding log live ARGS ${variant} SERIAL)
+    CELLS finding log live ARGS ${variant} TIMED)
 
   # Faults of options and of the environment: rows by their findings.
   if(variant MATCHES "^(shared|driver)$")
     flags_test(planted_${variant} planted ${variant} ROWS GT603 GT705 GT706 GT408 GT108
-      CELLS finding twin ARGS ${variant} SERIAL)
+      CELLS finding twin ARGS ${variant} TIMED)
   endif()
 
   set(row_two "exposed_allreduce --ranks 2")
@@ -120,9 +124,9 @@ foreach(variant IN LISTS flag_variants)
       set(twin cured)
     endif()
     flags_test(ranks_${case}_${variant} ranks ${variant} ROWS "${row_${case}}" CELLS finding
-      ARGS ${case} ${variant} SERIAL)
+      ARGS ${case} ${variant} TIMED)
     flags_test(ranks_${twin}_${variant} ranks ${variant} ROWS "${row_${case}}" CELLS twin
-      ARGS ${twin} ${variant} SERIAL)
+      ARGS ${twin} ${variant} TIMED)
   endforeach()
   foreach(ranks IN ITEMS 2 4)
     flags_log(ranks_${ranks} "exposed_allreduce --ranks ${ranks}" exposed_allreduce

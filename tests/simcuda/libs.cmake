@@ -110,7 +110,9 @@ else()
   message(STATUS "simcuda: no CUPTI headers of CUDA 13.0 or later, so no simulated libcupti.so.13")
 endif()
 
-if(COMMAND gputrace_unit_test AND CMOCKA_FOUND)
+# The libraries are loaded by plain programs, so they are never sanitized: in such a build their tests
+# would show nothing more.
+if(COMMAND gputrace_unit_test AND CMOCKA_FOUND AND NOT GPUTRACE_SANITIZE)
   include("${simlibs_dir}/libs_tests.cmake")
 endif()
 include("${simlibs_dir}/libs_nccl.cmake")

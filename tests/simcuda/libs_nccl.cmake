@@ -10,6 +10,6 @@ set_target_properties(simnccl PROPERTIES VERSION 2 SOVERSION 2)
 # The reductions are loops over millions of elements.
 set_source_files_properties("${simlibs_dir}/simnccl_reduce.c" PROPERTIES COMPILE_OPTIONS -O3)
 
-if(COMMAND gputrace_unit_test AND CMOCKA_FOUND)
+if(COMMAND gputrace_unit_test AND CMOCKA_FOUND AND NOT GPUTRACE_SANITIZE)
   simlibs_test(test_simnccl LIBS simnccl simrt rt)
 endif()
