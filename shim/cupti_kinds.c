@@ -84,7 +84,7 @@ int cupti_kinds_enable(const struct cupti *cupti, char *missing, size_t size, co
 		*graphs = "whole";
 	enable_memory();
 	/* Programs that poll events would flood the trace. */
-	if (cupti->ActivityEnableAllSyncRecords)
+	if (cupti->ActivityEnableAllSyncRecords && cupti->version >= CUPTI_ALL_SYNC_VERSION)
 		cupti_failed_note(CUPTI_FAILED_SYNC_RECORDS,
 				  cupti->ActivityEnableAllSyncRecords(0));
 	return enabled;

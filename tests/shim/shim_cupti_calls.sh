@@ -49,10 +49,13 @@ case_a_cupti_that_cannot_start_says_why() {
 }
 
 case_nothing_is_said_when_no_call_fails() {
-	same_with_and_without "$runtime" copy 3
-	dump >"$work/dump.txt"
-	has "$work/dump.txt" '^info\tgpu_times.source=cupti' "CUPTI is in use"
-	has_not "$work/dump.txt" '^info\tgpu_times.(failed|second_cupti)' "nothing failed, and CUPTI is there once"
+	for version in 18 19 22 26 130000 130200; do
+		rm -f "$out"/*
+		SIMCUDA_CUPTI_VERSION=$version same_with_and_without "$runtime" copy 3
+		dump >"$work/dump.txt"
+		has "$work/dump.txt" "^info\tgpu_times.source=cupti $version" "CUPTI is in use"
+		has_not "$work/dump.txt" '^info\tgpu_times.(failed|second_cupti)' "$version: nothing failed, and CUPTI is there once"
+	done
 }
 
 # Kinds that cannot be switched off when the program's own profiler takes over.
