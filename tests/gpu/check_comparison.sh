@@ -44,6 +44,13 @@ compare 1 "$work/untimed.tsv" "$work/whole.json"
 plain=$(step_ms "PYTHONPATH=$here/fake_torch") profiled=$(step_ms "PYTHONPATH=$here/fake_torch" --under-profiler)
 awk -v plain="$plain" -v profiled="$profiled" 'BEGIN { exit !(plain > 0 && profiled > plain + 1.5) }' ||
 	fail "a step takes '$plain' ms, and under the profiler '$profiled' ms"
+# What is packed for another machine brings the viewer's libraries, and reads the same.
+bash "$here/run.sh" "$build" --pack "$work/pack" >/dev/null || fail "--pack gave $?"
+LD_LIBRARY_PATH=$work/pack/lib/viewer ldd "$work/pack/lib/viewer/gputrace" >"$work/loaded.txt" 2>&1
+sed -n 's/^\t\(lib[^ ]*\) => \(.*\) (.*/\1 \2/p' "$work/loaded.txt" | grep -vE '^lib(c|m|dl|pthread|rt)\.so' >"$work/brought.txt"
+grep -q libyajl "$work/brought.txt" || fail "the packed viewer has no library of its own: $(cat "$work/loaded.txt")"
+! grep -v "/pack/" "$work/brought.txt" || fail "the packed viewer takes libraries of this machine"
+cmp <("$build/bin/gputrace" info "$work"/*.gtrace) <("$work/pack/bin/gputrace" info "$work"/*.gtrace) || fail "the packed viewer reads something else"
 # A part that hangs is stopped and the rest goes on; wrong options are told.
 bash "$here/run.sh" "$build" --parts xyz 2>"$work/err.txt" && fail "parts that are none were taken"
 grep -q 'letters of abcdef' "$work/err.txt" || fail "$(cat "$work/err.txt")"

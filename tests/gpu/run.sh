@@ -26,11 +26,20 @@ done
 case $parts in *[!abcdef]* | "") echo "run.sh: --parts takes letters of abcdef, not \"$parts\"" >&2; exit 2 ;; esac
 
 if [ -n "$pack" ]; then
-	mkdir -p "$pack/samples" || exit 1
+	mkdir -p "$pack/samples" "$pack/lib/viewer" || exit 1
 	cp -r "$build/bin" "$build/lib" "$build/gpu-check" "$pack/" &&
-		find "$build/samples" -maxdepth 1 -type f -exec cp {} "$pack/samples/" \; &&
-		find "$pack" -type f -perm -u+x ! -name '*.sh' -exec strip --strip-debug {} + 2>/dev/null
+		find "$build/samples" -maxdepth 1 -type f -exec cp {} "$pack/samples/" \; || exit 1
 	rm -f "$pack"/samples/*-simulated
+	# The viewer's libraries are not everywhere; the C library's own stay those of the machine.
+	ldd "$build/bin/gputrace" | awk '$3 ~ /^\// && $1 !~ /^lib(c|m|dl|pthread|rt)\.so/ { print $3 }' |
+		xargs -r cp -Lt "$pack/lib/viewer" || exit 1
+	mv "$pack/bin/gputrace" "$pack/lib/viewer/gputrace"
+	cat >"$pack/bin/gputrace" <<-'VIEWER' && chmod +x "$pack/bin/gputrace" || exit 1
+		#!/bin/sh
+		viewer=${0%/*}/../lib/viewer
+		LD_LIBRARY_PATH=$viewer exec "$viewer/gputrace" "$@"
+	VIEWER
+	find "$pack" -type f -perm -u+x ! -name '*.sh' -exec strip --strip-debug {} + 2>/dev/null
 	du -sh "$pack"
 	exit 0
 fi
