@@ -37,10 +37,9 @@
 #include "../collector/collector.h"
 #endif
 
-#define READY_TIMEOUT_NS 200000000ull
-#define STACK_BYTES	 (64u * 1024)
-#define COLLECTOR_FD	 3 /* where the collector finds the session's memory */
-#define PATH_BYTES	 4096
+#define STACK_BYTES  (64u * 1024)
+#define COLLECTOR_FD 3 /* where the collector finds the session's memory */
+#define PATH_BYTES   4096
 
 struct launch {
 	const char *path;
@@ -177,6 +176,7 @@ static const char *find_collector(char path[PATH_BYTES])
 static bool wait_ready(void)
 {
 	uint64_t begin_ns = ticks_monotonic();
+	uint64_t timeout_ns = (uint64_t)shim_options.start_ms * 1000000u;
 	uint32_t state;
 	do {
 		/* Pairs with the collector's release: its build string is complete. */
@@ -186,7 +186,7 @@ static bool wait_ready(void)
 			return state == RING_COLLECTOR_READY;
 		struct timespec pause = {0, 100000};
 		nanosleep(&pause, NULL);
-	} while (ticks_monotonic() - begin_ns < READY_TIMEOUT_NS);
+	} while (ticks_monotonic() - begin_ns < timeout_ns);
 	state = RING_COLLECTOR_NONE;
 	return !atomic_compare_exchange_strong(&session_control->collector_state, &state,
 					       RING_COLLECTOR_FAILED) &&
@@ -251,7 +251,7 @@ static const char *start_process(int memfd)
 		return "gputrace-collector could not be run";
 	}
 	if (!wait_ready())
-		return "gputrace-collector did not answer within 200 ms";
+		return "gputrace-collector did not answer in time (GPUTRACE_START_MS)";
 	atomic_store(&collector_pid, launch.leaf_pid);
 	SHIM_LOG(INFO, "collector: pid=%d, path=\"%s\"", (int)launch.leaf_pid, program);
 	return NULL;

@@ -293,7 +293,7 @@ static void tell(bool is_last)
 	unsigned long long failed = counted(EVENT_COUNT_FAILED), gone = counted(EVENT_COUNT_GONE);
 	unsigned long long pending = count_pending();
 	for (int what = 0; what < EVENT_COUNTS; what++)
-		sum += counted(what);
+		sum += counted((enum event_count)what);
 	if (!is_last && (sum == told || now_ns - told_at_ns < 1000000000u))
 		return;
 	told = sum;

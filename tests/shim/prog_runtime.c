@@ -216,6 +216,9 @@ int main(int argc, char **argv)
 		PRINT(cudaGetDeviceCount(&count));
 		PRINT(cudaRuntimeGetVersion(&count));
 	} else if (!strcmp(mode, "threads")) {
+		/* The session opens here: calls of other threads meanwhile would be counted only.
+		 */
+		cudaFree(NULL);
 		run_threads(argc > 3 ? atoi(argv[3]) : 8, number);
 	} else if (!strcmp(mode, "destructor")) {
 		pthread_t thread;

@@ -197,7 +197,7 @@ case_a_silent_collector_is_replaced_by_a_thread() {
 	[ -x "$build/bin/gputrace-collector" ] || skip "the collector is not built"
 	for word in silent refuse; do
 		rm -f "$out"/*
-		GPUTRACE_TEST_RING_DUMP=$word GPUTRACE_COLLECTOR=$progs/ring_dump \
+		GPUTRACE_START_MS=200 GPUTRACE_TEST_RING_DUMP=$word GPUTRACE_COLLECTOR=$progs/ring_dump \
 			thread_collects "$runtime" copy 5 >/dev/null
 		one_trace
 	done
