@@ -18,7 +18,7 @@ unset LD_PRELOAD
 for variable in $(compgen -v | grep -E '^(GPUTRACE|SIMCUDA)_'); do
 	unset "$variable"
 done
-export LD_LIBRARY_PATH=$build/simcuda
+export LD_LIBRARY_PATH=$build/simcuda:$build/simcuda/major12
 # What is tested is the collector's own process, however busy the machine is.
 export GPUTRACE_START_MS=20000
 export SIMCUDA_KERNEL_COSTS=$samples/costs.tsv

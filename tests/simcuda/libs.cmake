@@ -41,6 +41,13 @@ list(APPEND simrt_sources simrt_graph.c)
 list(TRANSFORM simrt_sources PREPEND "${simlibs_dir}/")
 simlibs_shared(simrt cudart simrt.map ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")
 target_compile_definitions(simrt PRIVATE SIMRT_SHARED)
+# As a runtime of CUDA 12 too, which differs where batches of copies say which one failed; in a folder
+# of its own, where only programs that are linked to it look.
+simlibs_shared(simrt_12 cudart simrt_12.map ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")
+target_compile_definitions(simrt_12 PRIVATE SIMRT_SHARED SIMRT_MAJOR=12)
+set_target_properties(simrt_12 PROPERTIES VERSION 12 SOVERSION 12 BUILD_RPATH "$ORIGIN/.."
+  LIBRARY_OUTPUT_DIRECTORY "${simlibs_out}/major12")
+add_dependencies(simrt_12 simrt)
 
 add_library(simrt_static STATIC ${simrt_sources} "${simlibs_gen}/simrt_error_names.inc")
 target_include_directories(simrt_static PRIVATE "${simlibs_dir}" "${simlibs_gen}")

@@ -326,7 +326,8 @@ static void add_operation(struct batch_sum *sum, const struct cudaMemcpy3DBatchO
 
 cudaError_t simrt_cudaMemcpy3DBatchAsync(const struct simrt_flavour *via, const char *function,
 					 size_t numOps, struct cudaMemcpy3DBatchOp *opList,
-					 unsigned long long flags, cudaStream_t stream)
+					 SIMRT_FAILED_PARAMETER unsigned long long flags,
+					 cudaStream_t stream)
 {
 	struct simrt_call call;
 	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
@@ -339,8 +340,9 @@ cudaError_t simrt_cudaMemcpy3DBatchAsync(const struct simrt_flavour *via, const 
 	for (size_t i = 0; status == cudaSuccess && i < numOps; i++)
 		add_operation(&sum, &opList[i]);
 	if (status == cudaSuccess)
-		status = simrt_from_driver(via->Memcpy3DBatchAsync(
-			numOps, (CUDA_MEMCPY3D_BATCH_OP *)(void *)opList, flags, stream));
+		status = simrt_from_driver(
+			via->Memcpy3DBatchAsync(numOps, (CUDA_MEMCPY3D_BATCH_OP *)(void *)opList,
+						SIMRT_FAILED flags, stream));
 	return simrt_end(&call, status,
 			 "bytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu\tdirection=%s", sum.bytes,
 			 simrt_address(stream), numOps, sum.direction ? sum.direction : "unknown");

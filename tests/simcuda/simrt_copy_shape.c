@@ -169,7 +169,7 @@ cudaError_t simrt_cudaMemcpyBatchAsync(const struct simrt_flavour *via, const ch
 				       void *const *dsts, const void *const *srcs,
 				       const size_t *sizes, size_t count,
 				       struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
-				       size_t numAttrs, cudaStream_t stream)
+				       size_t numAttrs, SIMRT_FAILED_PARAMETER cudaStream_t stream)
 {
 	struct simrt_call call;
 	cudaError_t status = simrt_begin(&call, function, SIMRT_CONTEXT);
@@ -191,7 +191,7 @@ cudaError_t simrt_cudaMemcpyBatchAsync(const struct simrt_flavour *via, const ch
 		status = simrt_from_driver(via->MemcpyBatchAsync(
 			(CUdeviceptr *)(uintptr_t)dsts, (CUdeviceptr *)(uintptr_t)srcs,
 			(size_t *)(uintptr_t)sizes, count, (CUmemcpyAttributes *)(void *)attrs,
-			attrsIdxs, numAttrs, stream));
+			attrsIdxs, numAttrs, SIMRT_FAILED stream));
 	return simrt_end(&call, status,
 			 "dst=0x%llx\tsrc=0x%llx\tbytes=%zu\tstream=0x%llx\tasync=1\tcount=%zu\t"
 			 "direction=%s",

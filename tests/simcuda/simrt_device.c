@@ -207,7 +207,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 {
 	if (!version)
 		return cudaErrorInvalidValue;
-	*version = CUDART_VERSION;
+	*version = SIMRT_VERSION;
 	return cudaSuccess;
 }
 
@@ -239,8 +239,8 @@ cudaError_t simrt_cudaGetDriverEntryPoint(const struct simrt_flavour *via, const
 					  unsigned long long flags,
 					  enum cudaDriverEntryPointQueryResult *driver_status)
 {
-	return simrt_cudaGetDriverEntryPointByVersion(via, function, symbol, pointer,
-						      CUDART_VERSION, flags, driver_status);
+	return simrt_cudaGetDriverEntryPointByVersion(via, function, symbol, pointer, SIMRT_VERSION,
+						      flags, driver_status);
 }
 
 cudaError_t cudaProfilerStart(void)

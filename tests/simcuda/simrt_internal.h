@@ -18,7 +18,22 @@
 #ifdef SIMRT_SHARED
 #pragma GCC visibility push(default)
 #endif
+#if SIMRT_MAJOR == 12
+/* Batches of CUDA 12.8 say which copy failed; the headers of CUDA 13 declare the later form. */
+#define cudaMemcpyBatchAsync   cudaMemcpyBatchAsync_of_13
+#define cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_of_13
 #include <cuda_runtime_api.h>
+#undef cudaMemcpyBatchAsync
+#undef cudaMemcpy3DBatchAsync
+#define SIMRT_FAILED_PARAMETER size_t *failed,
+#define SIMRT_FAILED	       failed,
+#define SIMRT_VERSION	       12080
+#else
+#include <cuda_runtime_api.h>
+#define SIMRT_FAILED_PARAMETER
+#define SIMRT_FAILED
+#define SIMRT_VERSION CUDART_VERSION
+#endif
 #include <cuda_profiler_api.h>
 #ifdef SIMRT_SHARED
 #pragma GCC visibility pop
