@@ -80,6 +80,12 @@ static void *library_open(const char *const *names)
 }
 
 #ifdef GPU_DRIVER_BY_GET_PROC_ADDRESS
+/* With GPU_DRIVER_PER_THREAD the twins for per-thread default streams, which came with CUDA 7. */
+#ifdef GPU_DRIVER_PER_THREAD
+enum { FLAGS = 2, LEAST_VERSION = 7000 };
+#else
+enum { FLAGS = 0, LEAST_VERSION = 0 };
+#endif
 typedef int get_proc_address(const char *name, void **function, int version, uint64_t flags,
 			     int *status);
 
@@ -93,7 +99,9 @@ static void *driver_find(void *library, const char *symbol, const char *name, in
 		*(void **)&get = dlsym(library, "cuGetProcAddress_v2");
 	if (!get)
 		stop("cuGetProcAddress_v2", dlerror());
-	if (get(name, &function, version, 0, NULL) != 0)
+	if (version < LEAST_VERSION)
+		version = LEAST_VERSION;
+	if (get(name, &function, version, FLAGS, NULL) != 0)
 		return NULL;
 	return function;
 }

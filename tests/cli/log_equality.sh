@@ -28,6 +28,8 @@ traced=$?
 cmp plain.txt traced.txt || fail "standard output differs with the shim"
 cmp plain_errors.txt traced_errors.txt || fail "standard error differs with the shim"
 [ -s plain.txt ] || fail "the sample printed nothing"
+[[ $sample-$variant != *per[_-]thread* ]] || grep -qE '_pt(sz|ds)\s' log.tsv ||
+	fail "no twin for per-thread default streams was called"
 
 trace=$(trace_in traces) || exit 1
 log_compare log.tsv "$trace" "$program" "$variant"
