@@ -53,6 +53,12 @@ struct launch {
 };
 
 static _Atomic pid_t collector_pid; /* 0: a thread collects, or nobody */
+static _Atomic bool has_thread;
+
+bool collector_has_thread(void)
+{
+	return atomic_load(&has_thread);
+}
 
 /* A zombie is gone too: in a container nobody may ever wait for it. */
 bool collector_is_gone(void)
@@ -84,6 +90,7 @@ bool collector_is_gone(void)
 void collector_forget(void)
 {
 	atomic_store(&collector_pid, 0);
+	atomic_store(&has_thread, false);
 }
 
 /* Everything above the collector's own descriptors: pipes of the program must not stay open. */
@@ -267,6 +274,7 @@ static void *collector_thread(void *unused)
 	int rc = collector_run(&thread_options, NULL);
 	if (rc)
 		SHIM_LOG(ERROR, "the collecting thread failed: %s", strerror(-rc));
+	atomic_store(&has_thread, false);
 	return NULL;
 }
 
@@ -300,8 +308,11 @@ static int start_thread(int memfd, const char *reason)
 		.keep_ns = (uint64_t)shim_options.keep_s * 1000000000u,
 	};
 	thread_options.memory_bytes = memory_bytes;
+	atomic_store(&has_thread, true);
 	int rc = own_threads_start("gputrace-write", collector_thread);
-	if (!rc)
+	if (rc)
+		atomic_store(&has_thread, false);
+	else
 		own_threads_start("gputrace-watch", watching_thread);
 	return -rc;
 }

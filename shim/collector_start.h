@@ -14,6 +14,8 @@ int collector_start(int memfd, const char **reason);
 
 /* Whether the collector's process has ended; false for a thread. Two system calls; keeps errno. */
 bool collector_is_gone(void);
+/* Whether a thread collects or is about to: a busy machine may not have run it yet. */
+bool collector_has_thread(void);
 /* In a forked child: it has none. */
 void collector_forget(void);
 

@@ -218,7 +218,8 @@ static void give_up_without_collector(struct ring_control *control, uint64_t now
 {
 	uint32_t ready = RING_COLLECTOR_READY;
 	uint32_t state = atomic_load_explicit(&control->collector_state, memory_order_acquire);
-	if (state == RING_COLLECTOR_FAILED || state == RING_COLLECTOR_DONE)
+	if (state == RING_COLLECTOR_DONE ||
+	    (state == RING_COLLECTOR_FAILED && !collector_has_thread()))
 		atomic_store_explicit(&control->capture_enabled, 0, memory_order_release);
 	uint64_t heartbeat_ns =
 		atomic_load_explicit(&control->collector_heartbeat_ns, memory_order_relaxed);
@@ -261,6 +262,16 @@ static void tell_counts(void)
 	}
 }
 
+/* Whether somebody works at the file, or is about to. A thread that has not run yet has not said
+ * that it is ready, and after a process that did not answer the state is still that process's. */
+static bool is_being_written(const struct ring_control *control)
+{
+	uint32_t state = atomic_load_explicit(&control->collector_state, memory_order_acquire);
+
+	return state == RING_COLLECTOR_READY ||
+	       (state != RING_COLLECTOR_DONE && collector_has_thread());
+}
+
 void session_close(void)
 {
 	struct ring_control *control = session_control;
@@ -282,8 +293,7 @@ void session_close(void)
 	 * its death begin anew: waiting for the dead would be a second. */
 	atomic_store_explicit(&last_notice_ns, 0, memory_order_relaxed);
 	while (now_ns - begin_ns < CLOSE_LIMIT_NS) {
-		if (atomic_load_explicit(&control->collector_state, memory_order_acquire) !=
-		    RING_COLLECTOR_READY)
+		if (!is_being_written(control))
 			break;
 		session_notice_collector();
 		uint64_t heartbeat_ns = atomic_load_explicit(&control->collector_heartbeat_ns,

@@ -193,6 +193,19 @@ case_a_missing_collector_is_replaced_by_a_thread() {
 	one_trace
 }
 
+# On one CPU the thread has often not run yet when the program is over.
+case_a_program_that_ends_at_once_is_recorded_by_a_thread() {
+	[ -x "$build/bin/gputrace-collector" ] || skip "the collector is not built"
+	export GPUTRACE_GPU=off GPUTRACE_STACKS=off
+	local cpu
+	cpu=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+	for _ in $(seq 20); do
+		rm -f "$out"/*
+		GPUTRACE_COLLECTOR=none thread_collects taskset -c "$cpu" "$runtime" copy 1 >/dev/null
+		one_trace
+	done
+}
+
 case_a_silent_collector_is_replaced_by_a_thread() {
 	[ -x "$build/bin/gputrace-collector" ] || skip "the collector is not built"
 	for word in silent refuse; do
