@@ -296,13 +296,13 @@ static bool take_from(struct ring_reader *reader, uint32_t *slot)
 	return at == RING_SLOT_COUNT;
 }
 
-bool ring_reader_relieve(struct ring_reader *reader)
+bool ring_reader_relieve(struct ring_reader *reader, uint32_t share)
 {
 	bool has_room = true;
 
 	pthread_mutex_lock(&reader->lock);
 	for (uint32_t slot = 0; has_room && slot < RING_SLOT_COUNT; slot++)
-		has_room = ring_take_can_wait(reader, slot) || ring_take_slot(reader, slot);
+		has_room = ring_take_can_wait(reader, slot, share) || ring_take_slot(reader, slot);
 	pthread_mutex_unlock(&reader->lock);
 	return has_room;
 }

@@ -97,9 +97,10 @@ void ring_reader_close(struct ring_reader *reader);
 /* Gives on what every ring holds now, and what was taken before; sets fill_percent. Frees retired
  * slots once they are empty. Bytes given on. */
 size_t ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink);
-/* Empties rings that have filled up to a quarter, as far as there is room, for the next drain to
- * give on: from any thread, while another one is in a drain or elsewhere. False: no more room. */
-bool ring_reader_relieve(struct ring_reader *reader);
+/* Empties rings of which one part of `share` parts is full, as far as there is room, for the next
+ * drain to give on: from any thread, while another one is in a drain or elsewhere. False: no more
+ * room. */
+bool ring_reader_relieve(struct ring_reader *reader, uint32_t share);
 /* Gives what waits between the two steps this much room, a power of two, before there is a second
  * thread. -ENOMEM: it stays as it is. */
 int ring_reader_set_room(struct ring_reader *reader, uint64_t bytes);

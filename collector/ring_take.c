@@ -17,8 +17,6 @@
 /* What a drain takes at most before it gives on, a quarter of it is enough: it stays in the cache
  * of the processor meanwhile, and few rings hold more. */
 #define DRAIN_BYTES (256u * 1024)
-/* While the drains wait, a ring is emptied from that part of it on. */
-#define RELIEF_SHARE 4u
 /* For everything but records that one visit of a slot may tell. */
 #define VISIT_BYTES ((RING_DROP_KINDS + 4u) * sizeof(struct ring_piece))
 
@@ -296,7 +294,7 @@ bool ring_take_slot(struct ring_reader *reader, uint32_t index)
 	return is_complete;
 }
 
-bool ring_take_can_wait(const struct ring_reader *reader, uint32_t index)
+bool ring_take_can_wait(const struct ring_reader *reader, uint32_t index, uint32_t share)
 {
 	const struct ring_slot *slot = &ring_slots(reader->control)[index];
 	const struct ring_hold *hold = &reader->holds[index];
@@ -308,5 +306,5 @@ bool ring_take_can_wait(const struct ring_reader *reader, uint32_t index)
 		return false;
 	return hold->refused ||
 	       atomic_load_explicit(&hold->header->head, memory_order_relaxed) - hold->tail <
-		       hold->data_bytes / RELIEF_SHARE;
+		       hold->data_bytes / share;
 }

@@ -199,17 +199,17 @@ static void what_was_taken_comes_before_what_followed(void **state)
 	(void)state;
 	session_ring_claim(&session, &small, 0, 100, 1);
 	id = fill(&small, 1);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	id = fill(&small, id); /* there is room again */
 	assert_true(id > MOST_PUT * 3 / 2);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	assert_int_equal(told.records, 0);
 	assert_true(ring_reader_waiting(&reader) > RING_BYTES);
 	/* The thread moves on to another ring, which is met by whoever comes by first. */
 	session_ring_claim(&session, &large, 1, 100, 1);
 	session_ring_retire(&small);
 	put(&large, id++);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	put(&large, id++);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.records, id - 1);
@@ -228,7 +228,7 @@ static void a_ring_that_is_hardly_filled_is_left_to_the_drain(void **state)
 	put(&ring, 1);
 	ring_reader_drain(&reader, &sink);
 	put(&ring, 2);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	assert_int_equal(ring_reader_waiting(&reader), 0);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.records, 2);
@@ -247,7 +247,7 @@ static void what_has_no_room_stays_in_its_ring(void **state)
 		for (int i = 0; i < 3; i++)
 			ids[i] = fill(&rings[i], ids[i]);
 		/* Records are taken as wholes up to the limit, and not one is lost by it. */
-		assert_false(ring_reader_relieve(&reader));
+		assert_false(ring_reader_relieve(&reader, 4));
 		assert_true(ring_reader_waiting(&reader) > 200 * 1024);
 		ring_reader_drain(&reader, &sink);
 	}
@@ -269,12 +269,12 @@ static void drops_and_damage_are_told_of_what_was_taken(void **state)
 	id = fill(&ring, 1);
 	session_ring_drop(&ring, RECORD_KIND_call);
 	memcpy(ring.data + 5 * sizeof(struct record_call) + 2, &no_size, 2);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	/* What was committed with the damaged record goes with it, what came later is good. */
 	for (count = 0; count < 10; count++)
 		put(&ring, 6 + count);
 	session_ring_retire(&ring);
-	assert_true(ring_reader_relieve(&reader));
+	assert_true(ring_reader_relieve(&reader, 4));
 	ring_reader_drain(&reader, &sink);
 	assert_true(id > 100);
 	assert_int_equal(told.records, 5 + count);
@@ -302,7 +302,7 @@ static void random_memory_never_crashes_either_step(void **state)
 		for (uint32_t i = 0; i < 3; i++)
 			atomic_store(&ring_slots(session.control)[i].state,
 				     rand() % 4 ? RING_SLOT_LIVE : RING_SLOT_RETIRED);
-		ring_reader_relieve(&reader);
+		ring_reader_relieve(&reader, 4);
 		if (round % 3 == 0)
 			ring_reader_drain(&reader, &sink);
 		ring_reader_count_drops(&reader, &sink);
