@@ -14,9 +14,7 @@
 
 #define CUPTI_OLDEST_VERSION	 18u /* 11.8: the oldest record layouts that are read */
 #define CUPTI_PER_THREAD_VERSION 21u /* 12.3: buffers per thread */
-#define CUPTI_ALL_SYNC_VERSION                                                                     \
-	26u /* 12.8: waits that found nothing to wait for can be left out                          \
-	     */
+#define CUPTI_ALL_SYNC_VERSION	 26u /* 12.8: fewer records of waits */
 
 enum {
 	CUPTI_OK = 0,
