@@ -206,6 +206,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "copy")) {
 		copy_some(number);
+	} else if (!strcmp(mode, "once")) {
+		PRINT(cudaMalloc(&device, 100));
 	} else if (!strcmp(mode, "poll")) {
 		poll_events(number);
 	} else if (!strcmp(mode, "fail")) {

@@ -201,7 +201,7 @@ case_a_program_that_ends_at_once_is_recorded_by_a_thread() {
 	cpu=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
 	for _ in $(seq 20); do
 		rm -f "$out"/*
-		GPUTRACE_COLLECTOR=none thread_collects taskset -c "$cpu" "$runtime" copy 1 >/dev/null
+		GPUTRACE_COLLECTOR=none thread_collects taskset -c "$cpu" "$runtime" once >/dev/null
 		one_trace
 	done
 }
