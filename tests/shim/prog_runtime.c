@@ -185,6 +185,16 @@ static void clone_child(void)
 	copy_some(1);
 }
 
+static void run_destructor(void)
+{
+	pthread_t thread;
+
+	cudaFree(NULL);
+	pthread_key_create(&key, key_ended);
+	pthread_create(&thread, NULL, thread_with_destructor, NULL);
+	pthread_join(thread, NULL);
+}
+
 static void close_everything(void)
 {
 	copy_some(1);
@@ -218,16 +228,11 @@ int main(int argc, char **argv)
 		PRINT(cudaGetDeviceCount(&count));
 		PRINT(cudaRuntimeGetVersion(&count));
 	} else if (!strcmp(mode, "threads")) {
-		/* The session opens here: calls of other threads meanwhile would be counted only.
-		 */
+		/* Opens the session: other threads' calls meanwhile would be counted only. */
 		cudaFree(NULL);
 		run_threads(argc > 3 ? atoi(argv[3]) : 8, number);
 	} else if (!strcmp(mode, "destructor")) {
-		pthread_t thread;
-		cudaFree(NULL);
-		pthread_key_create(&key, key_ended);
-		pthread_create(&thread, NULL, thread_with_destructor, NULL);
-		pthread_join(thread, NULL);
+		run_destructor();
 	} else if (!strcmp(mode, "children")) {
 		no_children_are_seen();
 	} else if (!strcmp(mode, "fork")) {
