@@ -96,6 +96,10 @@ int pattern_set_add(struct pattern_set *set, uint16_t family_kind, const uint8_t
 	rc = grow(set, first + count);
 	if (rc < 0)
 		return rc;
+	/* What stands before the first pattern is never used, but every lane begins there: also
+	 * when a pattern below is refused, since the ones before it are kept. */
+	set->kinds[0] = 0;
+	set->states[0] = event_state_of(0, 0, 0, 0, 0, 0, 0, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		size_t taken =
 			take_pattern(set, first + i, family_kind, payload + offset, bytes - offset);
@@ -106,8 +110,5 @@ int pattern_set_add(struct pattern_set *set, uint16_t family_kind, const uint8_t
 		if (set->count <= first + i)
 			set->count = first + i + 1;
 	}
-	/* What stands before the first pattern is never used. */
-	set->kinds[0] = 0;
-	set->states[0] = event_state_of(0, 0, 0, 0, 0, 0, 0, 0);
 	return offset == bytes ? 0 : -EBADMSG;
 }
