@@ -258,7 +258,7 @@ static char *map_region(size_t bytes, int fd)
 
 static bool fits_into_memory(size_t more_bytes)
 {
-	return regions.memory_bytes + more_bytes <= limit_bytes() / 4;
+	return regions.memory_bytes + more_bytes <= limit_bytes() / 8 * 3;
 }
 
 /* Subtracting goes by the numbers' wrapping. */

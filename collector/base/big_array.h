@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrays that may become larger than the memory that a viewer shall take. Small ones come from
- * malloc(), large ones from the system; when the large ones together pass a quarter of
+ * malloc(), large ones from the system; when the large ones together pass three eighths of
  * GPUTRACE_MEMORY (512 MiB), further ones lie in unlinked files under TMPDIR or /var/tmp, mapped,
  * and what is resident of these is kept small while they are used. Who uses an array need not know:
  * it is addressed as any other, and is fast as long as neighbours are used one after the other.

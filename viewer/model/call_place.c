@@ -97,6 +97,36 @@ int call_places_find(struct model_builder *builder, struct error *err)
 	return 0;
 }
 
+static int count_op_run(void *context, uint32_t number, uint32_t rows)
+{
+	(void)number;
+	*(size_t *)context += rows;
+	return 0;
+}
+
+static int count_op_batch(void *context, const struct trace_batch *batch)
+{
+	*(size_t *)context += batch->count;
+	return 0;
+}
+
+int op_places_find(struct model_builder *builder, struct error *err)
+{
+	struct model *model = builder->model;
+	size_t count = 0;
+	int rc;
+
+	if (model->source.health->rows < LONG_ROWS || !model->source.count)
+		return 0;
+	rc = model->source.count(model->source.context, OP_KINDS, count_op_batch, count_op_run,
+				 &count, err);
+	if (rc || !count || count >= MODEL_NONE)
+		return rc;
+	builder->op_capacity = count;
+	model->ops = big_array_take(count, sizeof(*model->ops));
+	return 0;
+}
+
 /* ---- placing ---- */
 
 struct host_call *call_places_take(struct model_builder *builder, uint16_t thread, uint32_t count)

@@ -27,9 +27,6 @@ struct event_template {
 	bool has_no_times;
 };
 
-static const uint64_t op_kinds = 1ull << RECORD_KIND_gpu_kernel | 1ull << RECORD_KIND_gpu_copy |
-				 1ull << RECORD_KIND_gpu_set | 1ull << RECORD_KIND_gpu_graph;
-
 static void describe(struct model_builder *builder, const struct trace_events *events,
 		     uint32_t record)
 {
@@ -45,7 +42,7 @@ static void describe(struct model_builder *builder, const struct trace_events *e
 		to->call = collect_describe(builder, kind, from);
 		to->use = collect_is_single(builder->model, &to->call) ? USE_SINGLE : USE_COPY;
 		to->has_no_times = ((const struct call_part *)from)->flags & CALL_NO_TIMES;
-	} else if (op_kinds >> kind & 1) {
+	} else if (OP_KINDS >> kind & 1) {
 		to->op = collect_describe_op(builder, kind, from);
 		to->use = ((const struct gpu_part *)from)->graph_node ? USE_SINGLE : USE_COPY;
 	} else if (MODEL_KINDS >> kind & 1) {

@@ -44,9 +44,10 @@ struct sweep {
 	struct model *model;
 	struct model_device *device;
 	int64_t lane_end[LANE_COUNT];
-	uint32_t active;    /* bits of lanes that may not have ended */
-	size_t step;	    /* whose window holds or follows the time reached */
-	struct map charges; /* hash of part, site and call name -> index */
+	uint32_t active;       /* bits of lanes that may not have ended */
+	size_t opened, closed; /* ranges whose first operation, whose limit is known */
+	size_t step;	       /* whose window holds or follows the time reached */
+	struct map charges;    /* hash of part, site and call name -> index */
 	size_t charge_capacity;
 };
 
@@ -231,11 +232,43 @@ static int compare_charges(const void *left, const void *right)
 	return (a->call > b->call) - (a->call < b->call);
 }
 
+/* Windows that are not empty. None when they are not in the order of time. */
+static size_t ranges_start(const struct model *model, struct device_ledger *ledger)
+{
+	size_t count = 0;
+
+	ledger->ranges = xcalloc(model->steps.count + 1, sizeof(*ledger->ranges));
+	for (size_t i = 0; i < model->steps.count; i++) {
+		const struct step_window *window = &ledger->windows[i];
+
+		if (window->end_ns <= window->begin_ns)
+			continue;
+		if (count && (window->begin_ns < ledger->ranges[count - 1].begin_ns ||
+			      window->end_ns < ledger->ranges[count - 1].end_ns))
+			return 0;
+		ledger->ranges[count++] =
+			(struct op_range){.begin_ns = window->begin_ns, .end_ns = window->end_ns};
+	}
+	return count;
+}
+
+/* What begins where an operation begins at that time, or at INT64_MAX when none is left. */
+static void ranges_advance(struct sweep *sweep, size_t range_count, int64_t begin_ns, size_t op)
+{
+	struct op_range *ranges = sweep->device->ledger.ranges;
+
+	while (sweep->opened < range_count && ranges[sweep->opened].begin_ns <= begin_ns)
+		ranges[sweep->opened++].first = op;
+	while (sweep->closed < range_count && ranges[sweep->closed].end_ns <= begin_ns)
+		ranges[sweep->closed++].limit = op;
+}
+
 static void sweep_device(struct model *model, struct model_device *device)
 {
 	struct sweep sweep = {.model = model, .device = device};
 	struct device_ledger *ledger = &device->ledger;
 	int64_t now_ns = device->begin_ns;
+	size_t range_count = ranges_start(model, ledger);
 
 	map_init(&sweep.charges);
 	for (int lane = 0; lane < LANE_COUNT; lane++)
@@ -244,6 +277,7 @@ static void sweep_device(struct model *model, struct model_device *device)
 		const struct gpu_op *op = &model->ops[device->first_op + i];
 		int lane = lane_of(model, op);
 
+		ranges_advance(&sweep, range_count, op->begin_ns, device->first_op + i);
 		sweep_advance(&sweep, now_ns, op->begin_ns, op);
 		now_ns = op->begin_ns;
 		if (op->end_ns > sweep.lane_end[lane])
@@ -251,6 +285,8 @@ static void sweep_device(struct model *model, struct model_device *device)
 		sweep.active |= LANE_BIT(lane); /* or had ended, which the next look finds */
 	}
 	sweep_advance(&sweep, now_ns, device->end_ns, NULL);
+	ranges_advance(&sweep, range_count, INT64_MAX, device->first_op + device->op_count);
+	ledger->range_count = range_count;
 	for (size_t i = 0; i < model->steps.count; i++) {
 		if (model->steps.items[i].kind != STEP_STEADY || !ledger->steps[i].length_ns)
 			continue;
@@ -279,6 +315,7 @@ void ledger_build(struct model *model)
 void ledger_free(struct device_ledger *ledger)
 {
 	free(ledger->windows);
+	free(ledger->ranges);
 	free(ledger->steps);
 	free(ledger->charges);
 	memset(ledger, 0, sizeof(*ledger));

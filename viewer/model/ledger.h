@@ -66,6 +66,12 @@ struct step_window {
 	int64_t begin_ns, end_ns;
 };
 
+/* The operations that begin in a window which is not empty: found once, asked for by every rule. */
+struct op_range {
+	int64_t begin_ns, end_ns;
+	size_t first, limit; /* in ops */
+};
+
 /* Idle time of steady steps that one call site answers for. */
 struct idle_charge {
 	uint8_t part;	      /* LEDGER_IDLE_SYNC, _ISSUE, _HOST_AWAY or _GPU_WAIT */
@@ -81,6 +87,8 @@ struct idle_charge {
 struct device_ledger {
 	struct step_window *windows; /* one per step of the model */
 	struct ledger *steps;	     /* likewise */
+	struct op_range *ranges;     /* by begin */
+	size_t range_count;
 	struct ledger whole;	     /* first to last operation of the device */
 	struct ledger steady;	     /* sum over steady steps; divide by steady_count */
 	size_t steady_count;	     /* steady steps in which the device did something */

@@ -197,13 +197,39 @@ static size_t find_begin(const struct gpu_op *ops, size_t low, size_t high, int6
 	return low;
 }
 
+/* The range that is a window of a step; NULL none is. */
+static const struct op_range *find_range(const struct device_ledger *ledger, int64_t begin_ns,
+					 int64_t end_ns)
+{
+	size_t low = 0, high = ledger->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ledger->ranges[middle].begin_ns < begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ledger->range_count && ledger->ranges[low].begin_ns == begin_ns &&
+			       ledger->ranges[low].end_ns == end_ns
+		       ? &ledger->ranges[low]
+		       : NULL;
+}
+
 void model_ops_between(const struct model *model, size_t device, int64_t begin_ns, int64_t end_ns,
 		       size_t *first, size_t *limit)
 {
 	const struct model_device *of = &model->devices[device];
+	const struct op_range *range = find_range(&of->ledger, begin_ns, end_ns);
 	size_t behind = of->first_op + of->op_count;
 
-	big_array_jump();
+	big_array_jump(); /* who asks walks them, and windows are many */
+	if (range) {
+		*first = range->first;
+		*limit = range->limit;
+		return;
+	}
 	*first = find_begin(model->ops, of->first_op, behind, begin_ns);
 	*limit = find_begin(model->ops, of->first_op, behind, end_ns);
 }

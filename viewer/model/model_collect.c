@@ -440,6 +440,8 @@ int model_collect(struct model_builder *builder, struct error *err)
 	collect_descriptions(builder);
 	rc = call_places_find(builder, err);
 	if (!rc)
+		rc = op_places_find(builder, err);
+	if (!rc)
 		rc = model->source.read(model->source.context, MODEL_KINDS, collect_batch,
 					collect_events, builder, err);
 	call_places_close(builder);

@@ -60,12 +60,13 @@ struct call_places {
 	 1ull << RECORD_KIND_gemm | 1ull << RECORD_KIND_conv | 1ull << RECORD_KIND_communicator |  \
 	 1ull << RECORD_KIND_collective | 1ull << RECORD_KIND_graph)
 
-/* And all kinds that it takes. */
+/* Kinds of operations of a GPU, and all kinds that it takes. */
+#define OP_KINDS                                                                                   \
+	(1ull << RECORD_KIND_gpu_kernel | 1ull << RECORD_KIND_gpu_copy |                           \
+	 1ull << RECORD_KIND_gpu_set | 1ull << RECORD_KIND_gpu_graph)
 #define MODEL_KINDS                                                                                \
-	(CALL_KINDS | 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample |                      \
-	 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_kernel |  \
-	 1ull << RECORD_KIND_gpu_copy | 1ull << RECORD_KIND_gpu_set |                              \
-	 1ull << RECORD_KIND_gpu_graph | 1ull << RECORD_KIND_gpu_memory |                          \
+	(CALL_KINDS | OP_KINDS | 1ull << RECORD_KIND_mark | 1ull << RECORD_KIND_sample |           \
+	 1ull << RECORD_KIND_pages | 1ull << RECORD_KIND_block | 1ull << RECORD_KIND_gpu_memory |  \
 	 1ull << RECORD_KIND_gpu_pool | 1ull << RECORD_KIND_total)
 
 /* Growing state while records come in; gone when the model is done. */
@@ -118,6 +119,8 @@ int collect_events(void *context, const struct trace_events *events);
 /* call_place.c */
 uint16_t collect_thread(struct model_builder *builder, uint32_t number);
 int call_places_find(struct model_builder *builder, struct error *err);
+/* Room for the operations of a long recording: an array that grows would move, page by page. */
+int op_places_find(struct model_builder *builder, struct error *err);
 /* The places of the thread's next calls; NULL: the file holds more calls now than were counted. */
 struct host_call *call_places_take(struct model_builder *builder, uint16_t thread, uint32_t count);
 /* The last ones that were taken are not needed. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "big_array.h"
 #include "model_internal.h"
 #include "number_select.h"
@@ -52,55 +53,6 @@ static int compare_ops(const void *left, const void *right)
 	return order ? order : compare_u32(a->call, b->call);
 }
 
-static void link_sort_calls(struct model *model)
-{
-	calls_gather(model);
-	run_sort(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
-	for (size_t i = 0; i < model->call_count; i++) {
-		struct host_call *call = &model->calls[i];
-		struct model_thread *thread = &model->threads[call->thread];
-
-		if (!thread->call_count)
-			thread->first_call = i;
-		thread->call_count++;
-		if (call->kind == RECORD_KIND_memory)
-			model->memory_events[call->detail].call = (uint32_t)i;
-	}
-}
-
-/*
- * Replaces parent ids by indexes. Calls of a thread come in the order in which they were entered,
- * so the open ones form a stack: the parent is on it, unless its record was lost.
- */
-static void link_parents(struct model *model)
-{
-	size_t depth = 0, capacity = 64;
-	uint32_t *open = xmalloc(capacity * sizeof(*open));
-	uint16_t thread = UINT16_MAX;
-
-	for (size_t i = 0; i < model->call_count; i++) {
-		struct host_call *call = &model->calls[i];
-		uint32_t parent_id = call->parent;
-
-		if (call->thread != thread)
-			depth = 0;
-		thread = call->thread;
-		call->parent = MODEL_NONE;
-		if (!parent_id)
-			depth = 0;
-		while (depth && model->calls[open[depth - 1]].call_id != parent_id)
-			depth--;
-		if (depth)
-			call->parent = open[depth - 1];
-		if (depth == capacity) {
-			capacity *= 2;
-			open = xrealloc(open, capacity, sizeof(*open));
-		}
-		open[depth++] = (uint32_t)i;
-	}
-	free(open);
-}
-
 static bool transfer_is_pageable(const struct transfer *transfer)
 {
 	return (transfer->direction == COPY_H2D && transfer->source_kind == MEMORY_PAGEABLE) ||
@@ -127,30 +79,80 @@ static bool call_blocks(const struct model *model, const struct host_call *call)
 	}
 }
 
-static void link_flags(struct model *model)
+static void flag_call(struct model *model, struct host_call *call)
 {
-	for (size_t i = 0; i < model->call_count; i++) {
+	if (call->status)
+		model->failed_calls++;
+	if (call_blocks(model, call))
+		call->flags |= CALL_BLOCKS;
+	/* A product keeps its shape for the nodes that were captured inside. */
+	if ((call->flags & CALL_CAPTURED) && call->kind != RECORD_KIND_gemm &&
+	    call->kind != RECORD_KIND_conv)
+		call->flags |= CALL_REDUNDANT;
+	for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
+		if ((model->calls[up].kind == call->kind && call->kind != RECORD_KIND_call) ||
+		    (model->calls[up].kind == RECORD_KIND_conv && call->kind == RECORD_KIND_gemm))
+			call->flags |= CALL_REDUNDANT;
+		/* Whoever encloses a blocking call comes back when it does. */
+		if (call->flags & CALL_BLOCKS)
+			model->calls[up].flags |= CALL_BLOCKS;
+	}
+}
+
+/* Calls that are open at an instant of the thread at hand. */
+struct open_calls {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+/*
+ * Replaces a parent's id by its index. Calls of a thread come in the order in which they were
+ * entered, so the open ones form a stack: the parent is on it, unless its record was lost.
+ */
+static void link_parent(struct model *model, uint32_t index, struct open_calls *open)
+{
+	struct host_call *call = &model->calls[index];
+	uint32_t parent_id = call->parent;
+
+	call->parent = MODEL_NONE;
+	if (!parent_id)
+		open->count = 0;
+	while (open->count && model->calls[open->items[open->count - 1]].call_id != parent_id)
+		open->count--;
+	if (open->count)
+		call->parent = open->items[open->count - 1];
+	if (open->count == open->capacity)
+		open->items = array_grow(open->items, &open->capacity, sizeof(*open->items));
+	open->items[open->count++] = index;
+}
+
+/* In one pass, since the calls of a long recording are far more than a cache holds. */
+static void link_calls(struct model *model)
+{
+	struct open_calls open = {NULL, 0, 0};
+	struct model_thread *thread = NULL;
+
+	calls_gather(model);
+	run_sort(model->calls, model->call_count, sizeof(*model->calls), compare_calls);
+	for (uint32_t i = 0; i < model->call_count; i++) {
 		struct host_call *call = &model->calls[i];
 
-		if (call->status)
-			model->failed_calls++;
-		if (call_blocks(model, call))
-			call->flags |= CALL_BLOCKS;
-		/* A product keeps its shape for the nodes that were captured inside. */
-		if ((call->flags & CALL_CAPTURED) && call->kind != RECORD_KIND_gemm &&
-		    call->kind != RECORD_KIND_conv)
-			call->flags |= CALL_REDUNDANT;
-		for (uint32_t up = call->parent; up != MODEL_NONE; up = model->calls[up].parent) {
-			if ((model->calls[up].kind == call->kind &&
-			     call->kind != RECORD_KIND_call) ||
-			    (model->calls[up].kind == RECORD_KIND_conv &&
-			     call->kind == RECORD_KIND_gemm))
-				call->flags |= CALL_REDUNDANT;
-			/* Whoever encloses a blocking call comes back when it does. */
-			if (call->flags & CALL_BLOCKS)
-				model->calls[up].flags |= CALL_BLOCKS;
+		if (thread != &model->threads[call->thread]) {
+			thread = &model->threads[call->thread];
+			thread->first_call = i;
+			open.count = 0;
 		}
+		thread->call_count++;
+		if (call->kind == RECORD_KIND_memory)
+			model->memory_events[call->detail].call = i;
+		link_parent(model, i, &open);
+		flag_call(model, call);
+		if (i == 0 || call->begin_ns < model->begin_ns)
+			model->begin_ns = call->begin_ns;
+		if (i == 0 || call->end_ns > model->end_ns)
+			model->end_ns = call->end_ns;
 	}
+	free(open.items);
 }
 
 /* Of two calls with one correlation number the one that is the operation itself, then the outer. */
@@ -323,19 +325,11 @@ static void link_ops(struct model_builder *builder)
 	map_fini(&index.map);
 }
 
+/* Operations may begin before the first call and end behind the last. */
 static void link_range(struct model *model)
 {
-	bool is_first = true;
+	bool is_first = model->call_count == 0;
 
-	for (size_t i = 0; i < model->call_count; i++) {
-		const struct host_call *call = &model->calls[i];
-
-		if (is_first || call->begin_ns < model->begin_ns)
-			model->begin_ns = call->begin_ns;
-		if (is_first || call->end_ns > model->end_ns)
-			model->end_ns = call->end_ns;
-		is_first = false;
-	}
 	for (size_t i = 0; i < model->device_count; i++) {
 		const struct model_device *device = &model->devices[i];
 
@@ -349,21 +343,40 @@ static void link_range(struct model *model)
 	}
 }
 
-/* Median time from one launch of a thread to its next; of at most 64 Ki intervals, evenly taken. */
-static void link_launch_intervals(struct model *model)
+static void see_first_launch(struct model *model, uint32_t index)
+{
+	const struct host_call *call = &model->calls[index];
+	uint32_t *first;
+
+	if (call->detail >= model->kernel_count)
+		return;
+	first = &model->kernels[call->detail].first_launch;
+	if (*first == MODEL_NONE || call->begin_ns < model->calls[*first].begin_ns)
+		*first = index;
+}
+
+/* The first launch of every kernel, and the median time from one launch of a thread to its next; of
+ * at most 64 Ki intervals, evenly taken. */
+static void link_launches(struct model *model)
 {
 	enum { SAMPLES = 65536, LEAST_INTERVALS = 10 };
 	int64_t *intervals = xmalloc(SAMPLES * sizeof(*intervals));
 
+	for (size_t i = 0; i < model->kernel_count; i++)
+		model->kernels[i].first_launch = MODEL_NONE;
 	for (size_t t = 0; t < model->thread_count; t++) {
 		struct model_thread *thread = &model->threads[t];
 		size_t stride = thread->call_count / SAMPLES + 1, seen = 0, count = 0;
 		int64_t last_ns = 0;
 
 		for (size_t i = 0; i < thread->call_count; i++) {
-			const struct host_call *call = &model->calls[thread->first_call + i];
+			uint32_t index = (uint32_t)(thread->first_call + i);
+			const struct host_call *call = &model->calls[index];
 
-			if (call->kind != RECORD_KIND_launch || (call->flags & CALL_REDUNDANT))
+			if (call->kind != RECORD_KIND_launch)
+				continue;
+			see_first_launch(model, index);
+			if (call->flags & CALL_REDUNDANT)
 				continue;
 			if (seen && seen % stride == 0 && count < SAMPLES)
 				intervals[count++] = call->begin_ns - last_ns;
@@ -371,27 +384,11 @@ static void link_launch_intervals(struct model *model)
 			seen++;
 		}
 		/* The median of a few is one of the gaps that it is to judge. */
-		if (count < LEAST_INTERVALS)
-			continue;
-		thread->median_launch_interval_ns = number_select(intervals, count, count / 2);
+		if (count >= LEAST_INTERVALS)
+			thread->median_launch_interval_ns =
+				number_select(intervals, count, count / 2);
 	}
 	free(intervals);
-}
-
-static void link_first_launches(struct model *model)
-{
-	for (size_t i = 0; i < model->kernel_count; i++)
-		model->kernels[i].first_launch = MODEL_NONE;
-	for (size_t i = 0; i < model->call_count; i++) {
-		const struct host_call *call = &model->calls[i];
-		uint32_t *first;
-
-		if (call->kind != RECORD_KIND_launch || call->detail >= model->kernel_count)
-			continue;
-		first = &model->kernels[call->detail].first_launch;
-		if (*first == MODEL_NONE || call->begin_ns < model->calls[*first].begin_ns)
-			*first = (uint32_t)i;
-	}
 }
 
 static int compare_marks(const void *left, const void *right)
@@ -425,16 +422,13 @@ void model_link(struct model_builder *builder)
 {
 	struct model *model = builder->model;
 
-	link_sort_calls(model);
+	link_calls(model);
 	collectives_sort(model);
-	link_parents(model);
-	link_flags(model);
 	link_ops(builder);
 	collectives_link(model);
 	model_link_graphs(builder);
 	link_range(model);
-	link_launch_intervals(model);
-	link_first_launches(model);
+	link_launches(model);
 	if (model->memory_event_count)
 		link_memory_events(model);
 	if (model->step_mark_count)

@@ -141,26 +141,30 @@ static size_t median_length(const size_t *starts, size_t count)
 
 /* How many tokens a segment has that the reference lacks, and the other way round. Downloads and
  * waits beyond those of the reference do not count: a step in which the state is saved, or a value
- * logged, is a step like the others. */
+ * logged, is a step like the others. Beyond `allowed` nobody asks how many more there are. */
 static void segment_difference(struct period_search *search, size_t begin, size_t end,
-			       uint32_t *more, uint32_t *fewer, size_t reference_tokens)
+			       uint32_t *more, uint32_t *fewer, size_t reference_tokens,
+			       uint32_t allowed)
 {
-	uint32_t shared = 0, aside = 0;
+	uint32_t limit = search->tokens->token_limit, shared = 0, extra = 0;
+	size_t at;
 
-	for (size_t at = begin; at < end; at++) {
+	for (at = begin; at < end && extra <= allowed; at++) {
 		uint16_t token = search->token[at];
 
-		bool is_shared = search->current[token]++ < search->reference[token];
-
-		shared += is_shared;
-		aside += !is_shared & search->tokens->is_aside[token];
+		if (search->current[token]++ < search->reference[token])
+			shared++;
+		else
+			extra += !search->tokens->is_aside[token];
 	}
-	if (end - begin > search->tokens->token_limit)
-		memset(search->current, 0, search->tokens->token_limit * sizeof(*search->current));
-	for (size_t at = begin; at < end && end - begin <= search->tokens->token_limit; at++)
-		search->current[search->token[at]] = 0;
-	*more = (uint32_t)(end - begin) - shared - aside;
+	*more = extra;
 	*fewer = (uint32_t)reference_tokens - shared;
+	if (at - begin > limit / 4) {
+		memset(search->current, 0, limit * sizeof(*search->current));
+		return;
+	}
+	while (at > begin)
+		search->current[search->token[--at]] = 0;
 }
 
 /* The reference is the segment of median length that lies furthest behind: the loop has settled. */
@@ -189,7 +193,7 @@ static size_t explained_head(struct period_search *search, size_t reference_toke
 	if (head > reference_tokens)
 		head = reference_tokens;
 	segment_difference(search, search->starts[0] - head, search->starts[0], &more, &fewer,
-			   reference_tokens);
+			   reference_tokens, allowed);
 	return more <= allowed ? head : 0;
 }
 
@@ -221,7 +225,8 @@ static void anchor_try(struct period_search *search, struct anchor *anchor)
 		bool is_tail = i + 1 == count;
 		size_t end = is_tail ? search->end : search->starts[i + 1];
 
-		segment_difference(search, search->starts[i], end, &more, &fewer, reference_tokens);
+		segment_difference(search, search->starts[i], end, &more, &fewer, reference_tokens,
+				   allowed);
 		/* The last one may be cut off. */
 		if (more > allowed || (!is_tail && more + fewer > allowed))
 			continue;

@@ -72,7 +72,6 @@ static void fill_counts(struct device_report *report)
 {
 	const struct model *model = report->model;
 	double steady = (double)model_steady_count(model);
-	struct host_stats host;
 
 	for (size_t i = 0; i < model->steps.count; i++) {
 		const struct step *step = &model->steps.items[i];
@@ -85,8 +84,6 @@ static void fill_counts(struct device_report *report)
 		report->h2d_bytes_per_step += (double)step->h2d_bytes / steady;
 		report->d2h_bytes_per_step += (double)step->d2h_bytes / steady;
 	}
-	host_stats_build(model, report->device, &host);
-	report->kernels_per_step = (double)host.kernels / steady;
 }
 
 /* The native frame of a place, unless the place is that frame; NULL. */
@@ -146,6 +143,8 @@ static void fill_device(struct device_report *report, const struct run_report *r
 	fill_ledger(report);
 	fill_counts(report);
 	rules_run(run->model, device, &report->findings);
+	report->kernels_per_step =
+		(double)report->findings.steady_kernels / (double)model_steady_count(run->model);
 	report->combined_gain_ms = report->findings.combined_high_ms;
 	report->lower_gain_ms = report->findings.combined_low_ms;
 	report->sites = xcalloc(report->findings.count, sizeof(*report->sites));

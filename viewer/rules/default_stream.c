@@ -27,6 +27,8 @@ struct stream_search {
 	const struct model *model;
 	struct side sides[2];	/* [1] the default stream */
 	struct map stream_ends; /* CUPTI's stream -> end of its last operation */
+	uint64_t *stream_end;	/* of the last operation */
+	uint32_t stream;	/* likewise */
 	int64_t busy_ns[2], wait_ns, saved_ns;
 	uint64_t waits, overlaps, changes;
 	uint32_t parts; /* bit per enum ledger_part of what waited */
@@ -77,7 +79,10 @@ static void see_op(void *context, const struct gpu_op *op)
 	}
 	is_default = (call->flags & CALL_DEFAULT_STREAM) != 0;
 	search->busy_ns[is_default] += op->end_ns - op->begin_ns;
-	stream_end = map_slot(&search->stream_ends, op->stream, NULL);
+	if (!search->stream_end || search->stream != op->stream)
+		search->stream_end = map_slot(&search->stream_ends, op->stream, NULL);
+	search->stream = op->stream;
+	stream_end = search->stream_end;
 	ready_ns = call->end_ns > (int64_t)*stream_end ? call->end_ns : (int64_t)*stream_end;
 	other = &search->sides[!is_default];
 	if (other->has_any) {

@@ -58,6 +58,7 @@ struct finding_list {
 	double combined_high_ms;
 	struct memory_map memory_map; /* that the rules about memory saw */
 	bool is_map_of_failure;	      /* it is of the last failed request */
+	uint64_t steady_kernels;      /* that ran on the device in steady steps */
 };
 
 void finding_number(struct finding *finding, const char *key, double value);

@@ -335,6 +335,7 @@ void rules_run(const struct model *model, size_t device, struct finding_list *ou
 	stall_survey_build(model, device, &context.stalls);
 	if (of->op_count && of->ledger.steady_count)
 		context.replay = replay_new(model, device);
+	out->steady_kernels = context.host.kernels;
 	out->memory_map = context.memory.map;
 	out->is_map_of_failure = context.memory.failures.lasting > 0;
 	for (size_t i = 0; i < ARRAY_LEN(rules_all); i++) {

@@ -43,6 +43,40 @@ static uint32_t next_random(uint32_t *seed, uint32_t limit)
 	return (*seed >> 8) % limit;
 }
 
+/* Of windows it is known, of other times it is searched: both are what looking at all finds. */
+static void expect_ops_between(const struct model *model, size_t device, int64_t begin_ns,
+			       int64_t end_ns)
+{
+	const struct model_device *of = &model->devices[device];
+	size_t first, limit, behind = of->first_op + of->op_count;
+	size_t expected_first = behind, expected_limit = behind;
+
+	for (size_t i = behind; i-- > of->first_op;) {
+		if (model->ops[i].begin_ns >= begin_ns)
+			expected_first = i;
+		if (model->ops[i].begin_ns >= end_ns)
+			expected_limit = i;
+	}
+	model_ops_between(model, device, begin_ns, end_ns, &first, &limit);
+	assert_int_equal(first, expected_first);
+	assert_int_equal(limit, expected_limit);
+}
+
+static void expect_ops_of_windows(const struct model *model, size_t device)
+{
+	const struct device_ledger *ledger = &model->devices[device].ledger;
+
+	for (size_t s = 0; ledger->windows && s < model->steps.count; s++) {
+		const struct step_window *window = &ledger->windows[s];
+
+		if (window->end_ns <= window->begin_ns)
+			continue;
+		expect_ops_between(model, device, window->begin_ns, window->end_ns);
+		expect_ops_between(model, device, window->begin_ns, window->end_ns - 1);
+		expect_ops_between(model, device, window->begin_ns + 1, window->end_ns);
+	}
+}
+
 static void parts_add_up_on_random_models(void **state)
 {
 	static const char *const kernels[] = {
@@ -99,6 +133,7 @@ static void parts_add_up_on_random_models(void **state)
 			for (int lane = 0; lane < COPY_LANE_COUNT; lane++)
 				copies += ledger->whole.copy_lane[lane];
 			assert_int_equal(copies, ledger->whole.part[LEDGER_COPY]);
+			expect_ops_of_windows(model, d);
 			for (size_t s = 0; s < model->steps.count; s++) {
 				assert_int_equal(ledger_sum(&ledger->steps[s]),
 						 ledger->steps[s].length_ns * LEDGER_UNITS_PER_NS);
@@ -138,6 +173,8 @@ static void steps_of_a_loop_add_up_and_tile_the_run(void **state)
 		covered_ns += ledger->steps[s].length_ns;
 	}
 	assert_int_equal(covered_ns, ledger->whole.length_ns);
+	assert_true(ledger->range_count > 25);
+	expect_ops_of_windows(model, 0);
 	model_free(model);
 	script_free(script);
 }
