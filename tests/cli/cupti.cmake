@@ -25,8 +25,6 @@ cupti_test(hidden cupti_hidden)
 cupti_test(events_log events_log)
 cupti_test(managed managed)
 
-# Convolutions of the simulated cuDNN, which is built where its header is.
-if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
-  cupti_test(layouts_unpadded_conv cupti_layouts unpadded_conv --steps 2)
-  cupti_test(convolutions conv_report)
-endif()
+# Convolutions of the simulated cuDNN.
+cupti_test(layouts_unpadded_conv cupti_layouts unpadded_conv --steps 2)
+cupti_test(convolutions conv_report)

@@ -53,12 +53,6 @@ macro(flags_log test row sample options twin)
   endif()
 endmacro()
 
-# The sample of cuDNN runs where the simulated one is built.
-set(has_cudnn OFF)
-if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
-  set(has_cudnn ON)
-endif()
-
 set(card "SIMCUDA_MEMORY_MIB=2048")
 foreach(variant IN LISTS flag_variants)
   # Gains of single cures and silent look-alikes are checked once, with the runtime.
@@ -72,11 +66,9 @@ foreach(variant IN LISTS flag_variants)
   endforeach()
   flags_log(pageable_copy pageable_copy pageable_copy "--steps 6" "--steps 6 --cured")
   flags_log(unpadded_gemm unpadded_gemm unpadded_gemm "--steps 6" "--steps 6 --cured")
-  if(has_cudnn)
-    flags_test(report_unpadded_conv_${variant} report ${variant} ROWS unpadded_conv CELLS finding twin
-      ARGS unpadded_conv ${variant} ${twin_only} SERIAL)
-    flags_log(unpadded_conv unpadded_conv unpadded_conv "--steps 6" "--steps 6 --cured")
-  endif()
+  flags_test(report_unpadded_conv_${variant} report ${variant} ROWS unpadded_conv CELLS finding twin
+    ARGS unpadded_conv ${variant} ${twin_only} SERIAL)
+  flags_log(unpadded_conv unpadded_conv unpadded_conv "--steps 6" "--steps 6 --cured")
   flags_log(launch_bound launch_bound launch_bound "--steps 6" "--steps 40 --cured --update")
   flags_log(train_loop train_loop train_loop "--steps 6" "--steps 6 --cured")
 

@@ -76,16 +76,24 @@ if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cublasLt.h")
   add_dependencies(simblaslt simblas) # one of the two makes the generated list
 endif()
 
-# cuDNN: convolutions by the same model.
+# cuDNN: convolutions by the same model. Its header comes with all of cuDNN (490 MB): without it our own
+# declarations do, which are compiled in any case and held against the header where it is.
+set(simcudnn_sources simcudnn_conv.c simcudnn_graph.c simcudnn_layers.c)
+list(TRANSFORM simcudnn_sources PREPEND "${simlibs_dir}/")
+simlibs_shared(simcudnn cudnn simcudnn.map ${simblas_sources} ${simcudnn_sources}
+  "${simlibs_gen}/simblas_gpus.inc")
+target_include_directories(simcudnn SYSTEM PRIVATE "${simlibs_dir}/cudnn_declared")
+set_target_properties(simcudnn PROPERTIES VERSION 9 SOVERSION 9)
+target_compile_options(simcudnn PRIVATE -Wno-deprecated-declarations)
+add_dependencies(simcudnn simblas)
 if(EXISTS "${GPUTRACE_CUDA_INCLUDE}/cudnn.h")
-  simlibs_shared(simcudnn cudnn simcudnn.map ${simblas_sources} "${simlibs_dir}/simcudnn_conv.c"
-    "${simlibs_dir}/simcudnn_graph.c" "${simlibs_dir}/simcudnn_layers.c"
-    "${simlibs_gen}/simblas_gpus.inc")
-  set_target_properties(simcudnn PROPERTIES VERSION 9 SOVERSION 9)
-  target_compile_options(simcudnn PRIVATE -Wno-deprecated-declarations)
-  add_dependencies(simcudnn simblas)
+  target_sources(simcudnn PRIVATE "${simlibs_dir}/simcudnn_check.c")
+  add_library(simcudnn_declared OBJECT ${simcudnn_sources} "${simlibs_dir}/../shim/prog_conv.c")
+  target_include_directories(simcudnn_declared PRIVATE "${simlibs_dir}/cudnn_declared" "${simlibs_dir}")
+  target_include_directories(simcudnn_declared SYSTEM PRIVATE "${GPUTRACE_CUDA_INCLUDE}")
+  target_link_libraries(simcudnn_declared PRIVATE gputrace_warnings)
 else()
-  message(STATUS "simcuda: no cudnn.h (it comes with all of cuDNN, 490 MB), so no simulated libcudnn.so.9 and no test of it")
+  message(STATUS "simcuda: no cudnn.h, so our declarations of cuDNN are not held against it")
 endif()
 
 # CUPTI: callback ids and result names come from the installed headers.
