@@ -19,6 +19,7 @@
 #include "crc32c.h"
 #include "error.h"
 #include "trace_chunk.h"
+#include "trace_events.h"
 #include "trace_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -39,6 +40,48 @@ static int look_at_batch(void *context, const struct trace_batch *batch)
 	look_at(batch->rows, (size_t)batch->count * batch->row_bytes);
 	look_at(batch->thread, batch->count * sizeof(*batch->thread));
 	return 0;
+}
+
+/* As rows, and each as its whole record. */
+static int look_at_events(void *context, const struct trace_events *events)
+{
+	const struct trace_event *row = events->rows;
+	uint64_t record[EVENT_RECORD_BYTES / 8];
+
+	*(uint64_t *)context += events->row_count;
+	look_at(events->runs, events->run_count * sizeof(*events->runs));
+	for (uint32_t run = 0; run < events->run_count; run++) {
+		for (uint32_t left = events->runs[run].rows; left > 0; left--, row++) {
+			trace_events_fill(events, row, record);
+			look_at(record, sizeof(record));
+			sum += trace_events_kind(events, row->record);
+		}
+	}
+	return 0;
+}
+
+static int count_batch(void *context, const struct trace_batch *batch)
+{
+	*(uint64_t *)context += batch->count;
+	return look_at_batch(NULL, batch);
+}
+
+static int count_run(void *context, uint32_t thread, uint32_t rows)
+{
+	*(uint64_t *)context += rows;
+	sum += thread;
+	return 0;
+}
+
+/* Whoever makes room for what was counted must have enough. */
+static void look_at_rows(struct trace *trace)
+{
+	uint64_t counted = 0, read = 0;
+
+	trace_count_threads(trace, UINT64_MAX, count_batch, count_run, &counted, NULL);
+	trace_read_events(trace, UINT64_MAX, count_batch, look_at_events, &read, NULL);
+	if (read > counted)
+		abort();
 }
 
 static void look_at_info(void *context, const char *key, const char *value)
@@ -67,6 +110,7 @@ static void look_at_trace(struct trace *trace)
 			look_at(site->frames, site->frame_count * sizeof(site->frames[0]));
 	}
 	sum += (uint64_t)trace_ticks_to_ns(trace, sum) + (uint64_t)trace_gpu_to_ns(trace, sum);
+	look_at_rows(trace);
 	trace_read(trace, UINT64_MAX, look_at_batch, NULL, NULL);
 	look_at(trace_health(trace), sizeof(*trace_health(trace)));
 }
