@@ -93,7 +93,9 @@ class Job:
         libraries = list(preload)
         if traced:
             libraries.insert(0, f"{case.build}/lib/libgputrace.so")
-            environment |= {"GPUTRACE_OUT": self.traces, "GPUTRACE_GPU": "off"}
+            environment |= {"GPUTRACE_OUT": self.traces, "GPUTRACE_GPU": "off",
+                            # A collector that is slow to start is not what is tested.
+                            "GPUTRACE_START_MS": "5000"}
         environment |= extra or {}
         command = list(launcher)
         # Only the job itself is preloaded, not the launcher before it.

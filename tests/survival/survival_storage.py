@@ -66,7 +66,8 @@ def release(folder):
 def run_in(case, folder, arguments=None, seconds=2, **how):
     """A whole run whose traces go to that folder; the trace's path or None."""
     arguments = arguments or PACED
-    job = Job(case, arguments, extra={"GPUTRACE_OUT": folder}, **how)
+    # What cannot be written is waited for as long as users wait.
+    job = Job(case, arguments, extra={"GPUTRACE_OUT": folder, "GPUTRACE_START_MS": "200"}, **how)
     job.traces = folder
     result = job.wait()
     case.expect_unchanged(arguments, result, seconds)
