@@ -351,7 +351,9 @@ int event_encode_rows(struct event_encoder *encoder, const struct event_store *s
 	planes.duration_low = planes.gap_high + rows;
 	planes.duration_high = planes.duration_low + rows;
 	planes.change = (const struct event_change *)(const void *)store->changes.data;
-	planes.changes_end = planes.change + store->changes.used / sizeof(*planes.change);
+	planes.changes_end = planes.change;
+	if (store->changes.used > 0)
+		planes.changes_end += store->changes.used / sizeof(*planes.change);
 	runs = runs_of(store, &run_count);
 	for (size_t run = 0; rc == 0 && run < run_count; run++) {
 		struct event_lane *lane = &encoder->lanes[runs[run].lane];

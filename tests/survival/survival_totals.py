@@ -78,7 +78,9 @@ def totals_kill_job(case):
         expect(calls <= totals.calls <= calls + 1, f"{calls} calls returned, the sums say {totals.calls}")
         expect(totals.bytes in (bytes_of(totals.calls), bytes_of(totals.calls - 1)),
                f"{totals.calls} calls set {bytes_of(totals.calls)} bytes, the sums say {totals.bytes}")
-        expect(report_of(case, path)[0]["is_complete"], "the report takes them for incomplete")
+        told, ending = report_of(case, path)
+        expect(told and told["is_complete"] if calls else True,
+               f"the report takes them for incomplete: {ending}, lost {Trace(case, path).lost_by_kind}")
         case.count(calls, totals.calls, 0)
 
 
@@ -153,10 +155,13 @@ def totals_many_sites(case):
     case.expect_unchanged([], result, 4)
     calls, size_bytes = map(int, result.stdout.split()[:2])
     totals = expect_exact(case, job, calls, size_bytes)
+    # A row per look at the sums: on a slow machine there is more than one.
     others = [row for row in totals.rows if int(row["flags"], 0) & OTHER]
-    expect(len(others) == 1, f"{len(others)} rows for all others")
-    expect(len(totals.rows) > 5000, f"only {len(totals.rows)} sites are told apart")
-    case.note(f"{len(totals.rows) - 1} sites and {others[0]['count']} calls of others")
+    sites = {row["site"] for row in totals.rows if not int(row["flags"], 0) & OTHER}
+    expect(len({(row["thread"], row["site"], row["detail"]) for row in others}) == 1,
+           f"{len(others)} rows for all others")
+    expect(len(sites) > 5000, f"only {len(sites)} sites are told apart")
+    case.note(f"{len(sites)} sites and {sum(int(row['count']) for row in others)} calls of others")
 
 
 CASES = (totals_kill_job, totals_kill_both, totals_many_threads, totals_short_threads,
