@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,11 +216,31 @@ void live_sessions_free(struct live_sessions *sessions)
 	memset(sessions, 0, sizeof(*sessions));
 }
 
+/* A collector in another PID namespace knows its job by another number, which says nothing here. */
+static bool is_same_namespace(pid_t pid)
+{
+	char path[64];
+	struct stat own, other;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return !stat("/proc/self/ns/pid", &own) && !stat(path, &other) &&
+	       own.st_ino == other.st_ino && own.st_dev == other.st_dev;
+}
+
+/* The collector of a job that was killed may have minutes of work left on a slow disk. */
+static bool is_over(const struct live_session *session)
+{
+	return atomic_load_explicit(&session->control->session_ended, memory_order_relaxed) ||
+	       (kill(session->job, 0) && errno == ESRCH && is_same_namespace(session->holder));
+}
+
 struct live_session *live_sessions_of(const struct live_sessions *sessions, pid_t pid)
 {
 	for (size_t i = 0; i < sessions->count; i++) {
-		if (sessions->items[i].job == pid || sessions->items[i].holder == pid)
-			return &sessions->items[i];
+		struct live_session *session = &sessions->items[i];
+
+		if ((session->job == pid || session->holder == pid) && !is_over(session))
+			return session;
 	}
 	return NULL;
 }
@@ -256,7 +277,7 @@ const char *live_session_state(const struct live_session *session)
 	default:
 		break;
 	}
-	if (atomic_load_explicit(&control->session_ended, memory_order_relaxed))
+	if (is_over(session))
 		return "ending";
 	return atomic_load_explicit(&control->capture_enabled, memory_order_relaxed) ? "recording"
 										     : "off";

@@ -34,7 +34,7 @@ struct live_sessions {
 /* 0, or a negative code with the reason in *err. By job. */
 int live_sessions_find(struct live_sessions *sessions, struct error *err);
 void live_sessions_free(struct live_sessions *sessions);
-/* The session of this job or of this collector, NULL if there is none. */
+/* The session of this job or of this collector, NULL if there is none or the job has ended. */
 struct live_session *live_sessions_of(const struct live_sessions *sessions, pid_t pid);
 
 /* Records lost so far because rings were full or missing. */
