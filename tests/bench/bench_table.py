@@ -99,16 +99,16 @@ for line in parts.get("bytes", []):
 # ---- file ----
 codec = "\n".join(parts.get("codec", []))
 trace = re.search(r"trace file\s+([\d.]+) bytes/event\s+encode\s+([\d.]+) M ev/s\s+decode\s+([\d.]+)", codec)
-rows = re.search(r"to rows\s+decode\s+([\d.]+) M ev/s, ([\d.]+) on all cores", codec)
+to_rows = re.search(r"to rows\s+decode\s+([\d.]+) M ev/s, ([\d.]+) on all cores", codec)
 ratio = re.search(r"trace / raw\s+([\d.]+)", codec)
-if trace and rows and ratio:
+if trace and to_rows and ratio:
     size, encode, decode = (float(word) for word in trace.groups())
     row("bytes per event, generator", "%.2f" % size, "<= 3.6", size <= 3.6)
     row("of raw records with zstd -1", ratio.group(1), "<= 0.45", float(ratio.group(1)) <= 0.45)
     row("encode, one core", "%.1f M events/s" % encode, ">= 15", encode >= 15)
-    columns = float(rows.group(1))
+    columns = float(to_rows.group(1))
     row("decode to columns, one core", "%.1f M events/s" % columns, ">= 40", columns >= 40)
-    row("decode to columns, all cores", "%s M events/s" % rows.group(2))
+    row("decode to columns, all cores", "%s M events/s" % to_rows.group(2))
     row("decode to whole records, one core", "%.1f M events/s" % decode)
 
 # ---- collector ----
