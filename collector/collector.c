@@ -44,7 +44,8 @@
 #define DEFAULT_TAIL_MS 50u
 #define SLEEP_MIN_NS	(MS_NS / 2)
 #define SLEEP_MAX_NS	(5 * MS_NS)
-#define BUSY_PERCENT	12u /* a ring this full is looked at again after a short sleep */
+#define BUSY_PERCENT	20u /* a ring this full is looked at again after a short sleep */
+#define CALM_PERCENT	10u /* with less in the fullest one there may be a longer sleep */
 #define RELIEF_PERCENT	25u /* emptying one this full may end in encoding, which takes long */
 #define SLOW_NS		(1000 * MS_NS)
 #define MAPS_MAX_NS	(8000 * MS_NS) /* reading the maps holds a lock of the job: not more often */
@@ -283,13 +284,14 @@ static void check_end(struct collector *collector, uint64_t now_ns)
 	}
 }
 
-static void adapt_sleep(struct collector *collector, size_t taken)
+/* Waking costs more than taking: of a ring that fills slowly much is taken at a time. */
+static void adapt_sleep(struct collector *collector)
 {
-	if (collector->reader.fill_percent >= BUSY_PERCENT)
+	uint32_t percent = collector->reader.fill_percent;
+
+	if (percent >= BUSY_PERCENT)
 		collector->sleep_ns = SLEEP_MIN_NS;
-	else if (taken > 0)
-		collector->sleep_ns = collector->sleep_ns > 2 * MS_NS ? 2 * MS_NS : MS_NS;
-	else if (collector->sleep_ns < SLEEP_MAX_NS)
+	else if (percent < CALM_PERCENT && collector->sleep_ns < SLEEP_MAX_NS)
 		collector->sleep_ns += collector->sleep_ns / 4;
 }
 
@@ -321,14 +323,13 @@ static void poll_once(struct collector *collector)
 	struct ring_control *control = collector->reader.control;
 	uint64_t now_ns = clocks_monotonic_ns();
 	uint64_t ticks, request;
-	size_t taken;
 
 	atomic_store_explicit(&control->collector_heartbeat_ns, now_ns, memory_order_relaxed);
 	check_end(collector, now_ns);
 	ticks = clocks_ticks(collector->reader.clock_kind);
 	/* Pairs with the shim's release increment: what it committed before is in the rings. */
 	request = atomic_load_explicit(&control->flush_request, memory_order_acquire);
-	taken = drain_run(&collector->drain);
+	drain_run(&collector->drain);
 	live_marks_poll(&collector->live_marks, control, collector->writer, ticks);
 	read_totals(collector, ticks,
 		    request != collector->flush_done || now_ns >= collector->next_totals_ns
@@ -351,7 +352,7 @@ static void poll_once(struct collector *collector)
 		update_libraries(collector, now_ns);
 	sampler_run(&collector->sampler, now_ns);
 	collector->polls++;
-	adapt_sleep(collector, taken);
+	adapt_sleep(collector);
 }
 
 /* Somebody empties the rings during a round that takes long. */
