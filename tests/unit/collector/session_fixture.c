@@ -111,6 +111,17 @@ bool session_ring_put(struct session_ring *ring, const void *record)
 	return true;
 }
 
+bool session_ring_put_call(struct session_ring *ring, uint32_t call_id)
+{
+	const struct record_call call = {
+		.call = {.head = {.kind = RECORD_KIND_call,
+				  .size_bytes = sizeof(struct record_call)},
+			 .call_id = call_id},
+	};
+
+	return session_ring_put(ring, &call);
+}
+
 bool session_ring_take_over(struct session_ring *ring, uint32_t thread_id, uint64_t claimed_ticks)
 {
 	const struct ring_owner owner = {

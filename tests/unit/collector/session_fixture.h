@@ -39,6 +39,8 @@ void session_ring_retire(struct session_ring *ring);
 bool session_ring_take_over(struct session_ring *ring, uint32_t thread_id, uint64_t claimed_ticks);
 /* False when the ring is full. */
 bool session_ring_put(struct session_ring *ring, const void *record);
+/* Likewise a call with this number and nothing else. */
+bool session_ring_put_call(struct session_ring *ring, uint32_t call_id);
 /* Counts one record as dropped. */
 void session_ring_drop(struct session_ring *ring, uint16_t kind);
 

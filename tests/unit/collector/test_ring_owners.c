@@ -77,31 +77,20 @@ static int end(void **state)
 	return 0;
 }
 
-static bool put(struct session_ring *where, uint32_t id)
-{
-	const struct record_call call = {
-		.call = {.head = {.kind = RECORD_KIND_call,
-				  .size_bytes = sizeof(struct record_call)},
-			 .call_id = id},
-	};
-
-	return session_ring_put(where, &call);
-}
-
 static void what_follows_in_a_ring_that_is_taken_over_is_another_threads(void **state)
 {
 	(void)state;
 	session_ring_claim(&session, &ring, 0, 100, 1);
-	put(&ring, 1);
-	put(&ring, 2);
+	session_ring_put_call(&ring, 1);
+	session_ring_put_call(&ring, 2);
 	session_ring_retire(&ring);
 	assert_true(session_ring_take_over(&ring, 101, 5));
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	session_ring_retire(&ring);
 	assert_true(session_ring_take_over(&ring, 102, 6));
-	put(&ring, 1);
-	put(&ring, 2);
-	put(&ring, 3);
+	session_ring_put_call(&ring, 1);
+	session_ring_put_call(&ring, 2);
+	session_ring_put_call(&ring, 3);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.threads, 3);
 	assert_int_equal(told.thread_ids[1], 100);
@@ -119,16 +108,16 @@ static void the_next_owner_of_a_drained_ring_is_the_slots_again(void **state)
 {
 	(void)state;
 	session_ring_claim(&session, &ring, 0, 100, 1);
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	session_ring_retire(&ring);
 	assert_true(session_ring_take_over(&ring, 101, 5));
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	session_ring_retire(&ring);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(atomic_load(&ring.slot->state), RING_SLOT_FREE);
 	assert_false(session_ring_take_over(&ring, 102, 6));
 	session_ring_claim(&session, &ring, 0, 103, 7);
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.threads, 3);
 	assert_int_equal(told.thread_ids[3], 103);
@@ -144,13 +133,13 @@ static void a_thread_that_moved_on_from_a_ring_it_took_over_stays_in_order(void 
 
 	(void)state;
 	session_ring_claim(&session, &ring, 2, 100, 1);
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	session_ring_retire(&ring);
 	assert_true(session_ring_take_over(&ring, 101, 5));
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	ring_slots(session.control)[0].data_bytes = 2 * RING_BYTES;
 	session_ring_claim(&session, &larger, 0, 101, 5);
-	put(&larger, 2);
+	session_ring_put_call(&larger, 2);
 	session_ring_retire(&ring);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.threads, 2);
@@ -164,9 +153,9 @@ static void padding_is_not_taken_for_a_new_owner(void **state)
 
 	(void)state;
 	session_ring_claim(&session, &ring, 0, 100, 1);
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	session_ring_put(&ring, &pad);
-	put(&ring, 2);
+	session_ring_put_call(&ring, 2);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.threads, 1);
 	assert_int_equal(told.last_id[1], 2);
@@ -208,7 +197,7 @@ static void *own_one_after_the_other(void *unused)
 				sched_yield();
 		}
 		for (uint32_t id = 1; id <= OWNER_RECORDS; id++) {
-			while (!put(&ring, id))
+			while (!session_ring_put_call(&ring, id))
 				sched_yield();
 		}
 	}

@@ -103,21 +103,10 @@ static int end(void **state)
 	return 0;
 }
 
-static bool put(struct session_ring *ring, uint32_t id)
-{
-	const struct record_call call = {
-		.call = {.head = {.kind = RECORD_KIND_call,
-				  .size_bytes = sizeof(struct record_call)},
-			 .call_id = id},
-	};
-
-	return session_ring_put(ring, &call);
-}
-
 /* Until the ring is full; the next number. */
 static uint32_t fill(struct session_ring *ring, uint32_t id)
 {
-	while (put(ring, id))
+	while (session_ring_put_call(ring, id))
 		id++;
 	return id;
 }
@@ -208,9 +197,9 @@ static void what_was_taken_comes_before_what_followed(void **state)
 	/* The thread moves on to another ring, which is met by whoever comes by first. */
 	session_ring_claim(&session, &large, 1, 100, 1);
 	session_ring_retire(&small);
-	put(&large, id++);
+	session_ring_put_call(&large, id++);
 	assert_true(ring_reader_relieve(&reader, 4));
-	put(&large, id++);
+	session_ring_put_call(&large, id++);
 	ring_reader_drain(&reader, &sink);
 	assert_int_equal(told.records, id - 1);
 	assert_int_equal(told.threads, 1);
@@ -225,9 +214,9 @@ static void a_ring_that_is_hardly_filled_is_left_to_the_drain(void **state)
 
 	(void)state;
 	session_ring_claim(&session, &ring, 0, 100, 1);
-	put(&ring, 1);
+	session_ring_put_call(&ring, 1);
 	ring_reader_drain(&reader, &sink);
-	put(&ring, 2);
+	session_ring_put_call(&ring, 2);
 	assert_true(ring_reader_relieve(&reader, 4));
 	assert_int_equal(ring_reader_waiting(&reader), 0);
 	ring_reader_drain(&reader, &sink);
@@ -272,7 +261,7 @@ static void drops_and_damage_are_told_of_what_was_taken(void **state)
 	assert_true(ring_reader_relieve(&reader, 4));
 	/* What was committed with the damaged record goes with it, what came later is good. */
 	for (count = 0; count < 10; count++)
-		put(&ring, 6 + count);
+		session_ring_put_call(&ring, 6 + count);
 	session_ring_retire(&ring);
 	assert_true(ring_reader_relieve(&reader, 4));
 	ring_reader_drain(&reader, &sink);
@@ -323,7 +312,7 @@ static void *produce(void *argument)
 	struct producer *mine = argument;
 
 	for (uint32_t id = 1; id <= mine->count; id++) {
-		while (!put(&mine->ring, id))
+		while (!session_ring_put_call(&mine->ring, id))
 			sched_yield();
 		atomic_store(&mine->put, id);
 	}
@@ -340,7 +329,7 @@ static void rings_are_emptied_while_a_drain_waits(void **state)
 	assert_non_null(relief);
 	producer = (struct producer){.count = 20 * MOST_PUT};
 	session_ring_claim(&session, &producer.ring, 0, 100, 1);
-	put(&producer.ring, 0);
+	session_ring_put_call(&producer.ring, 0);
 	ring_reader_drain(&reader, &sink);
 	told.records = 0;
 	told.out_of_order = 0;
