@@ -199,19 +199,14 @@ static void tell_number(struct collector *collector, const char *key, uint64_t v
 /* What the shim counts, where it has grown. */
 static void tell_counts(struct collector *collector)
 {
-	static const char *const keys[RING_COUNT_LIMIT] = {
-#define RING_COUNT(name, number, key) [number] = key,
-		RING_COUNTS(RING_COUNT)
-#undef RING_COUNT
-	};
 	struct ring_control *control = collector->reader.control;
 
-	for (size_t i = 0; control->version_minor >= RING_MINOR_COUNTS && i < RING_COUNT_LIMIT;
+	for (uint32_t i = 0; control->version_minor >= RING_MINOR_COUNTS && i < RING_COUNT_LIMIT;
 	     i++) {
 		uint64_t count = atomic_load_explicit(&control->counts[i], memory_order_relaxed);
 
-		if (keys[i] && count > collector->counts[i])
-			tell_number(collector, keys[i], collector->counts[i] = count);
+		if (ring_count_key(i) && count > collector->counts[i])
+			tell_number(collector, ring_count_key(i), collector->counts[i] = count);
 	}
 }
 

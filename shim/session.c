@@ -248,17 +248,12 @@ void session_notice_collector(void)
 /* For who reads the trace. The collector tells them too, for a job that does not come this far. */
 static void tell_counts(void)
 {
-	static const char *const keys[RING_COUNT_LIMIT] = {
-#define RING_COUNT(name, number, key) [number] = key,
-		RING_COUNTS(RING_COUNT)
-#undef RING_COUNT
-	};
 	for (uint32_t i = 0; i < RING_COUNT_LIMIT; i++) {
 		uint64_t count = atomic_load(&session_control->counts[i]);
 		char text[24];
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-		if (count && keys[i])
-			session_info(keys[i], text);
+		if (count && ring_count_key(i))
+			session_info(ring_count_key(i), text);
 	}
 }
 

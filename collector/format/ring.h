@@ -113,6 +113,18 @@ enum ring_count {
 		RING_COUNT_LIMIT = 8
 };
 
+/* What a trace calls it; NULL: no meaning yet. */
+static inline const char *ring_count_key(uint32_t what)
+{
+	static const char *const keys[RING_COUNT_LIMIT] = {
+#define RING_COUNT(name, number, key) [number] = (key),
+		RING_COUNTS(RING_COUNT)
+#undef RING_COUNT
+	};
+
+	return keys[what];
+}
+
 enum ring_mark_state { RING_MARK_FREE = 0, RING_MARK_WRITING = 1, RING_MARK_READY = 2 };
 
 /*
